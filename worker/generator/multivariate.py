@@ -20,7 +20,7 @@ from worker.generator.linear.process import LinearProcess, gaussian_density, lin
 from worker.generator.plane.analysis import analysed_in_the_plane
 from worker.generator.plane.box.initial_rectangle import first_rectangle, fixed_points_in
 from worker.generator.plane.density_grid import MOST_POINTS
-from worker.generator.plane.passages.passage_domain import gaussian_stage
+from worker.generator.plane.passages.passage_mesh import gaussian_passage_domain
 from worker.generator.plane.passages.passages import committors_between, passages_between
 from worker.generator.plane.perturbed_model import PerturbedPlaneAnalysis
 from worker.generator.process import DiffusionProcess, FloatArray, WithDomain, read_only
@@ -29,7 +29,7 @@ from worker.generator.quantities.report import GeneratorReport
 from worker.generator.quantities.spectrum import Spectrum
 from worker.generator.quantities.stationary import MultivariateDistribution
 from worker.generator.request import AnalysisRequest, without_stationary_distribution
-from worker.generator.simulation.comparison import with_simulation
+from worker.generator.simulation.distribution import with_simulation
 
 Analysed = tuple[GeneratorReport, PerturbedLinearAnalysis | PerturbedPlaneAnalysis | None]
 """Report, and the analysis of models like this one; None without a stationary distribution."""
@@ -109,9 +109,9 @@ def analysed_as_linear(
     )
     if process.dimension != 2 or not (request.places or request.committors):
         return report, PerturbedLinearAnalysis(report)
-    stage = gaussian_stage(process, mean, covariance)
-    passages = passages_between(stage, request.places, found)
-    committors = committors_between(stage, request.committors, found)
+    domain = gaussian_passage_domain(process, mean, covariance)
+    passages = passages_between(domain, request.places, found)
+    committors = committors_between(domain, request.committors, found)
     report = replace(
         report,
         between=tuple(passage for passage, _ in passages),

@@ -1,4 +1,4 @@
-"""Models that are hard to analyse, through the pipeline and the document: the right numbers, or a true reason, and no NaN."""
+"""Models that are hard to analyse: the right numbers, or a true reason, and no NaN in documents."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Linear processes of several coordinates are answered in closed form, and say so where there is no law."""
+"""Linear processes of several coordinates, in closed form, with and without a distribution."""
 
 from itertools import combinations_with_replacement
 
@@ -111,9 +111,7 @@ def test_without_a_law_the_reason_is_given(
     assert why in str(report.reason)
 
 
-def test_three_coordinates_that_are_not_linear_are_answered_next_to_their_fixed_point_and_say_so() -> (
-    None
-):
+def test_three_nonlinear_coordinates_are_answered_next_to_their_fixed_point_and_say_so() -> None:
     drift = {"x": {"x": -1, "x^3": -1, "y": 0.5}, "y": {"y": -2, "x*z": 0.1}, "z": {"z": -3}}
     noise = {f"{name},{name}": {"1": 0.01} for name in NAMES}
     report = analyse(

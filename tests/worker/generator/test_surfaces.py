@@ -105,7 +105,8 @@ def test_a_linear_process_has_the_percentiles_of_its_closed_form(
         (("correlations", "integrated_times", 0), 1 / rate),
     ):
         low, high = np.quantile(values, [0.025, 0.975], method="nearest")
-        # A hundredth of the width, which is what a quadratic function misses at two standard deviations of 10 %.
+        # The tolerance is a hundredth of the width, the error of a quadratic function at two
+        # standard deviations of 10 %.
         assert found.range(*path) == pytest.approx((low, high), abs=1e-2 * (high - low))
     assert found.ergodic_share == 1
 

@@ -21,8 +21,7 @@ from worker.generator.line.stationary import (
     local_relaxation,
 )
 from worker.generator.numerics.quadrature import CUMULATIVE, WEIGHTS
-from worker.generator.numerics.root_isolation import separators
-from worker.generator.numerics.roots import roots
+from worker.generator.numerics.roots import roots, separators
 from worker.generator.process import ScalarProcess, read_only, values
 from worker.generator.quantities.fixed_points import Barrier, FixedPoint
 from worker.generator.quantities.passages import Committor, Exit, Triple

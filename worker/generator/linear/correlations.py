@@ -13,49 +13,43 @@ from worker.generator.quantities.correlations import Correlations, times_of
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearCorrelations:
-    """A `CorrelationFunctions`: C(t) = exp(Jt) S, equation (G53).
-
-    jacobian, covariance   (d, d) J [1/time], S [state²]
-    """
+    """Correlation functions of a linear process, C(t) = exp(Jt) S, equation (G53)."""
 
     jacobian: FloatArray
     covariance: FloatArray
 
     def autocorrelation(self, lags: FloatArray) -> FloatArray:
-        """Of each coordinate at lags (n,): (d, n)."""
-        moved = (
-            expm(self.jacobian * np.abs(np.asarray(lags, dtype=np.float64))[:, None, None])
-            @ self.covariance
-        )
-        return np.asarray(
-            np.diagonal(moved, axis1=1, axis2=2).T / np.diag(self.covariance)[:, None]
-        )
+        """Return the autocorrelation of each coordinate at lags (n,) [time]: (d, n)."""
+        lags = np.abs(np.asarray(lags, dtype=np.float64))[:, None, None]
+        moved = np.diagonal(expm(self.jacobian * lags) @ self.covariance, axis1=1, axis2=2)
+        return np.asarray(moved.T / np.diag(self.covariance)[:, None])
 
     def power_spectrum(self, frequencies: FloatArray) -> FloatArray:
-        """One-sided density of each coordinate at frequencies (n,) [1/time]: (d, n)."""
-        turning = (
-            2j
-            * np.pi
-            * np.asarray(frequencies, dtype=np.float64)[:, None, None]
-            * np.eye(len(self.jacobian))
-        )
-        transformed = np.linalg.solve(
-            turning - self.jacobian, np.broadcast_to(self.covariance, turning.shape)
-        )
+        """Return the one-sided density of each coordinate at frequencies (n,) [1/time]: (d, n)."""
+        frequencies = np.asarray(frequencies, dtype=np.float64)[:, None, None]
+        turning = 2j * np.pi * frequencies * np.eye(len(self.jacobian))
+        covariances = np.broadcast_to(self.covariance, turning.shape)
+        transformed = np.linalg.solve(turning - self.jacobian, covariances)
         return np.asarray(4 * np.diagonal(transformed, axis1=1, axis2=2).real.T)
 
     @property
     def integrated_times(self) -> FloatArray:
-        """(d,) ∫_0^∞ C dt [time]."""
-        return np.asarray(
-            np.diag(-np.linalg.solve(self.jacobian, self.covariance)) / np.diag(self.covariance)
-        )
+        """Integrated autocorrelation times ∫_0^∞ C dt, (d,) [time]."""
+        integrals = np.diag(-np.linalg.solve(self.jacobian, self.covariance))
+        return np.asarray(integrals / np.diag(self.covariance))
 
 
 def correlations_of_linear(
     linear: LinearProcess, covariance: FloatArray, n_lags: int, n_frequencies: int
 ) -> Correlations:
-    """Of every coordinate of a linear process that has a law."""
+    """Return the correlation functions of a linear process that has a stationary distribution.
+
+    Parameters
+    ----------
+    linear : process
+    covariance : (d, d) stationary covariance [state²]
+    n_lags, n_frequencies : numbers of points
+    """
     found = LinearCorrelations(linear.jacobian, covariance)
     rates = np.linalg.eigvals(linear.jacobian)
     return correlations_of(

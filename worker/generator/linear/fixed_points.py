@@ -1,4 +1,4 @@
-"""Fixed points of a drift in several coordinates, and the Gaussian law next to a stable one."""
+"""Fixed points of a drift in several coordinates, and Gaussian approximations at stable ones."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,29 +9,34 @@ from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.quantities.fixed_points import FixedPoint
 
 STEPS = 60
-"""Newton steps; a start that has not settled by then is given up."""
+"""Newton steps; a start that has not converged by then is given up."""
 FEW_STEPS = 12
-"""From a root of another drift, not far away."""
+"""Newton steps from a root of another drift, which is not far away."""
 APART = 1e-6
 """Distance, in typical lengths, below which two roots are one."""
 
 SAME = 1e-12
-"""Difference of squared distances, over the largest eigenvalue's square, below which both are equally near."""
+"""Difference of squared distances, over the largest squared eigenvalue, that counts as a tie."""
 
 
 def fixed_points_near(
     process: DiffusionProcess, starts: FloatArray, scale: FloatArray
 ) -> tuple[FixedPoint, ...]:
-    """The roots of the drift that Newton's method reaches from `starts` (n, d) inside the domain, sorted by their coordinates.
+    """Return the fixed points that Newton's method reaches, sorted by their coordinates.
 
-    scale  (d,) typical length of each coordinate, or (n, d) with one for each start [state]
+    Parameters
+    ----------
+    process : process
+    starts : (n, d) states at which Newton's method starts [state]
+    scale : (d,) typical length of each coordinate, or (n, d) with one for each start [state]
     """
     x = np.array(starts, dtype=float)
     scale = np.broadcast_to(scale, x.shape)
     with np.errstate(all="ignore"):
         for _ in range(STEPS):
             step = _newton_step(process, x)
-            # No longer than a typical length, so that each start finds a root in its own neighbourhood.
+            # A step is no longer than a typical length, so that each start finds a root in its
+            # neighbourhood.
             x = x + step / np.maximum(np.max(np.abs(step) / scale, axis=1, keepdims=True), 1.0)
         step = _newton_step(process, x)
         settled = np.all(
@@ -48,8 +53,16 @@ def fixed_points_near(
 
 
 def followed(process: DiffusionProcess, points: FloatArray, reach: FloatArray) -> FloatArray:
-    """(n, d) the root next to each of `points` (n, d), which are roots of a drift like this one's; nan where Newton's method
-    finds none within `reach` (n, d) of it, or outside the domain [state]."""
+    """Return the root next to each of `points`, which are roots of a similar drift: (n, d) [state].
+
+    The root is nan where Newton's method finds none within `reach`, or only one outside the domain.
+
+    Parameters
+    ----------
+    process : process
+    points : (n, d) roots of the similar drift [state]
+    reach : (n, d) largest distances from them [state]
+    """
     x = np.array(points, dtype=float)
     with np.errstate(all="ignore"):
         for _ in range(FEW_STEPS):
@@ -66,7 +79,7 @@ def followed(process: DiffusionProcess, points: FloatArray, reach: FloatArray) -
 
 
 def fixed_point_at(process: DiffusionProcess, at: FloatArray) -> FixedPoint:
-    """The root `at` (d,) with what the Jacobian says of it."""
+    """Classify the root `at` (d,) by the eigenvalues of the Jacobian."""
     rates = np.linalg.eigvals(process.drift_jacobian(at[None])[0]).astype(np.complex128)
     rates = rates[np.lexsort((-rates.imag, -rates.real))]
     slowest = float(rates[0].real)
@@ -78,8 +91,16 @@ def fixed_point_at(process: DiffusionProcess, at: FloatArray) -> FixedPoint:
 def jacobian_rates(
     process: DiffusionProcess, at: FloatArray, reference: NDArray[np.complex128]
 ) -> NDArray[np.complex128]:
-    """(d,) eigenvalues of the Jacobian `at` (d,), in the order of those of another process, `reference` (d,), which they are
-    nearest to [1/time]. Of two that are equally near the one of the larger real part comes first."""
+    """Return the eigenvalues (d,) of the Jacobian, each paired with the nearest one of a reference.
+
+    A tie is broken by giving the larger real part to the first of the reference.
+
+    Parameters
+    ----------
+    process : process
+    at : (d,) state
+    reference : (d,) eigenvalues for another process [1/time]
+    """
     rates = np.linalg.eigvals(process.drift_jacobian(at[None])[0]).astype(np.complex128)
     rates = rates[np.lexsort((-rates.imag, -rates.real))]
     size = np.max(np.abs(np.concatenate([rates, reference])))
@@ -89,8 +110,10 @@ def jacobian_rates(
 
 
 def gaussian_covariance(jacobian: FloatArray, noise: FloatArray) -> FloatArray | None:
-    """(d, d) covariance S of the linear process with this Jacobian and diffusion: J S + S Jᵀ + a = 0; None unless all of J's
-    eigenvalues have negative real parts."""
+    """Solve J S + S Jᵀ + a = 0 for the covariance S (d, d) of the linear process.
+
+    None unless all eigenvalues of the Jacobian J have negative real parts.
+    """
     if not np.all(np.isfinite(jacobian)) or np.max(np.linalg.eigvals(jacobian).real) >= 0:
         return None
     covariance = solve_continuous_lyapunov(jacobian, -noise)
@@ -109,7 +132,7 @@ def _newton_step(process: DiffusionProcess, x: FloatArray) -> FloatArray:
 
 
 def _into_the_domain(process: DiffusionProcess, x: FloatArray) -> FloatArray | None:
-    """The root with its angles on the first turn; None outside the domain."""
+    """Move the angles of a root into the first period; None outside the domain."""
     at = x.copy()
     for k, ((low, high), period) in enumerate(zip(process.domain, process.periods, strict=True)):
         if period is not None:

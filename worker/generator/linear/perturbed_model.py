@@ -1,4 +1,7 @@
-"""A model of several coordinates near one whose law and rates are those of a linear process: the same report in closed form."""
+"""Analysis of models near an analysed one, in several coordinates.
+
+Models near a linear process are analysed in closed form.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,24 +12,88 @@ from numpy.typing import NDArray
 from worker.generator.errors import GeneratorError
 from worker.generator.line.spectrum import matched
 from worker.generator.linear.correlations import LinearCorrelations
-from worker.generator.linear.fixed_points import fixed_points_near
-from worker.generator.linear.perturbed_report import without_law_near
+from worker.generator.linear.fixed_points import fixed_points_near, followed, jacobian_rates
 from worker.generator.linear.process import LinearProcess, gaussian_density, linear_view
-from worker.generator.plane.passages.passages import Solved
-from worker.generator.plane.passages.perturbed_passages import committors_near, passages_near
+from worker.generator.plane.passages.passages import Solved, committors_near, passages_near
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.quantities.correlations import Correlations, times_of
+from worker.generator.quantities.fixed_points import FixedPoint
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.quantities.stationary import MultivariateDistribution
+
+FARTHEST = 3.0
+"""Largest distance of a fixed point from the reference's, in standard deviations."""
+NOWHERE = complex(np.nan, np.nan)
+
+
+def fixed_points_followed(
+    process: DiffusionProcess, report: GeneratorReport
+) -> tuple[FixedPoint, ...]:
+    """Return the fixed points of a process that correspond to those of a report.
+
+    A correspondence holds where Newton's method finds one of the same kind, nearer than half way to
+    the report's next one. A fixed point without a counterpart is nan.
+    """
+    points = report.fixed_points
+    if not points or not isinstance(report.stationary, MultivariateDistribution):
+        return points
+    at = np.array([point.at for point in points])
+    scale = lengths_of(report.stationary, process.periods)
+    reach = np.array([_reach(at, k, scale) for k in range(len(points))])
+    found = []
+    for point, place in zip(points, followed(process, at, reach), strict=True):
+        rates = np.full(len(place), NOWHERE)
+        if np.isfinite(place).all():
+            rates = jacobian_rates(process, place, np.array(point.rates))
+            if (rates.real.max() < 0) != point.stable:
+                place, rates = np.full(len(place), np.nan), np.full(len(place), NOWHERE)
+        found.append(
+            FixedPoint(tuple(place.tolist()), point.stable, point.slope, tuple(rates.tolist()))
+        )
+    return tuple(found)
+
+
+def lengths_of(law: MultivariateDistribution, periods: tuple[float | None, ...]) -> FloatArray:
+    """Return each coordinate's standard deviation (d,) [state]; for an angle, its period / 2π."""
+    variances = (row[i] for i, row in enumerate(law.covariance))
+    return np.array(
+        [
+            period / (2 * np.pi) if period is not None else np.sqrt(variance or 1.0)
+            for variance, period in zip(variances, periods, strict=True)
+        ]
+    )
+
+
+def without_law_near(
+    process: DiffusionProcess, report: GeneratorReport, *, ergodic: bool = False
+) -> GeneratorReport:
+    """Return the report of a process that has no stationary distribution to compare."""
+    return GeneratorReport(
+        ergodic,
+        None,
+        report.domain,
+        "natural",
+        domains=process.domain,
+        fixed_points=fixed_points_followed(process, report),
+    )
+
+
+def _reach(at: FloatArray, k: int, scale: FloatArray) -> FloatArray:
+    """Return half the distance to the next fixed point in each coordinate: (d,) [state].
+
+    A few typical lengths stand for it where there is no other fixed point.
+    """
+    apart = np.max(np.abs(np.delete(at, k, axis=0) - at[k]) / scale, axis=1)
+    return np.asarray(scale * min(apart.min(initial=np.inf) / 2, FARTHEST))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PerturbedLinearAnalysis:
-    """Analyses models like one that was analysed, at its lags and frequencies and on its grid.
+    """Analysis of models near an analysed one, at its lags and frequencies and on its grid.
 
-    report      of the one that was analysed; it has a law and a spectrum
-    passages    what each of its passages was read from, None where it has no time
-    committors  what each of its committors was read from, None where there is none
+    report      report of the analysed model; it has a stationary distribution and a spectrum
+    passages    domain and schemes of each of its passages, None where it has no time
+    committors  domain and schemes of each of its committors, None where there is none
     """
 
     report: GeneratorReport
@@ -34,13 +101,9 @@ class PerturbedLinearAnalysis:
     committors: tuple[Solved | None, ...] = ()
 
     def __call__(self, process: DiffusionProcess) -> GeneratorReport:
-        """The report of a process; without a law where the process has none."""
-        report, law, spectrum, correlations = (
-            self.report,
-            self.report.stationary,
-            self.report.spectrum,
-            self.report.correlations,
-        )
+        """Return the report of a process; without a distribution where the process has none."""
+        report = self.report
+        law, spectrum, correlations = report.stationary, report.spectrum, report.correlations
         assert isinstance(law, MultivariateDistribution)
         assert spectrum is not None
         try:
@@ -51,16 +114,13 @@ class PerturbedLinearAnalysis:
             if covariance is None:
                 return without_law_near(process, report)
             own = LinearCorrelations(linear.jacobian, covariance)
+            passages = report.between[: len(self.passages)]
+            committors = report.committors[: len(self.committors)]
+            rates = linear.rates(len(spectrum.eigenvalues))
             return replace(
                 without_law_near(process, report, ergodic=True),
-                between=tuple(
-                    passages_near(process, report.between[: len(self.passages)], self.passages)
-                ),
-                committors=tuple(
-                    committors_near(
-                        process, report.committors[: len(self.committors)], self.committors
-                    )
-                ),
+                between=tuple(passages_near(process, passages, self.passages)),
+                committors=tuple(committors_near(process, committors, self.committors)),
                 stationary=replace(
                     law,
                     mean=tuple(linear.mean.tolist()),
@@ -73,12 +133,7 @@ class PerturbedLinearAnalysis:
                     circulation=linear.circulation(covariance),
                     entropy_production=linear.entropy_production(covariance),
                 ),
-                spectrum=replace(
-                    spectrum,
-                    eigenvalues=matched(
-                        linear.rates(len(spectrum.eigenvalues)), spectrum.eigenvalues
-                    ),
-                ),
+                spectrum=replace(spectrum, eigenvalues=matched(rates, spectrum.eigenvalues)),
                 correlations=None
                 if not isinstance(correlations, Correlations)
                 else replace(
@@ -90,11 +145,12 @@ class PerturbedLinearAnalysis:
                 ),
             )
         except (GeneratorError, RuntimeError, ValueError):
-            # A draw far out in the coefficients' distribution may have no matrix to speak of.
+            # The matrix of a draw from the far tail of the coefficients' distribution may be
+            # singular.
             return without_law_near(process, report)
 
     def has_distribution(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
-        """(n,) whether each process has a law."""
+        """Return whether each process has a stationary distribution: (n,)."""
         found = []
         for process in processes:
             try:
@@ -109,15 +165,13 @@ class PerturbedLinearAnalysis:
         assert isinstance(law, MultivariateDistribution)
         mean = np.array(law.mean, dtype=float)
         scale = np.sqrt(np.diag(np.array(law.covariance, dtype=float)))
-        return (
-            linear_view(process, mean, scale)
-            if self.report.approximation is None
-            else _next_to(process, mean, scale)
-        )
+        if self.report.approximation is None:
+            return linear_view(process, mean, scale)
+        return _next_to(process, mean, scale)
 
 
 def _covariance_of(linear: LinearProcess) -> FloatArray | None:
-    """(d, d) of the law; None where there is none with a density."""
+    """Return the stationary covariance (d, d); None where there is no density."""
     covariance = linear.covariance
     return covariance if covariance is not None and linear.has_density(covariance) else None
 
@@ -125,7 +179,7 @@ def _covariance_of(linear: LinearProcess) -> FloatArray | None:
 def _next_to(
     process: DiffusionProcess, mean: FloatArray, scale: FloatArray
 ) -> LinearProcess | None:
-    """The linear process next to the process' own stable fixed point, near the mean of the other's law."""
+    """Linearise the process at the stable fixed point that Newton's method reaches from `mean`."""
     stable = [point for point in fixed_points_near(process, mean[None], scale) if point.stable]
     if not stable:
         return None

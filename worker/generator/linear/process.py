@@ -1,4 +1,7 @@
-"""Linear processes, dX = J (X − m) dt + σ dW with constant noise, in any number of coordinates: everything in closed form."""
+"""Linear processes in any number of coordinates, dX = J (X − m) dt + σ dW with constant noise.
+
+Their stationary distribution and their rates are known in closed form.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,18 +14,19 @@ from worker.generator.linear.fixed_points import gaussian_covariance
 from worker.generator.process import DiffusionProcess, FloatArray, read_only
 
 SAME = 1e-9
-"""Relative difference of coefficients between places below which they count as constant."""
+"""Relative difference of coefficients between states below which they count as constant."""
 SPREAD = 1e-10
-"""Relative size of the smallest direction of a covariance below which the law has no density."""
+"""Smallest eigenvalue of a correlation matrix below which the distribution has no density."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearProcess:
-    """The process with drift J (x − m).
+    """Process with the drift J (x − m).
 
     jacobian  (d, d) J [1/time]
     noise     (d, d) a [state²/time]
-    origin    (d,) a point near m, and `push` (d,) the drift there [state], [state/time]
+    origin    (d,) a point near m [state]
+    push      (d,) drift at the origin [state/time]
     """
 
     jacobian: FloatArray
@@ -32,24 +36,28 @@ class LinearProcess:
 
     @property
     def covariance(self) -> FloatArray | None:
-        """(d, d) of the stationary law [state²]; None where there is no such law."""
+        """Covariance (d, d) of the stationary distribution [state²]; None where there is none."""
         return gaussian_covariance(self.jacobian, self.noise)
 
     @property
     def mean(self) -> FloatArray:
-        """(d,) m [state]; defined where J is regular."""
+        """Mean m (d,) [state]; defined where J is regular."""
         return np.asarray(self.origin - np.linalg.solve(self.jacobian, self.push))
 
     def has_density(self, covariance: FloatArray) -> bool:
-        """Whether the noise reaches every direction, if only through the drift."""
+        """Return whether the noise reaches every direction, if only through the drift."""
         scale = np.sqrt(np.maximum(np.diag(covariance), np.finfo(float).tiny))
         return bool(np.linalg.eigvalsh(covariance / np.outer(scale, scale))[0] > SPREAD)
 
     def rates(self, count: int) -> NDArray[np.complex128]:
-        """(count,) the slowest eigenvalues of −L: sums of eigenvalues of −J with whole numbers that are not all zero. A conjugate
-        pair is not cut: there may be one more."""
+        """Return the slowest eigenvalues of −L (count,) [1/time].
+
+        They are the sums of eigenvalues of −J with whole numbers that are not all zero. A conjugate
+        pair is not cut: there may be one more.
+        """
         basic = -np.linalg.eigvals(self.jacobian)
-        # Each sum grows from a slower one, by a rate no earlier in the list than its last: none is met twice.
+        # Each sum grows from a slower one by a rate no earlier in the list than its last, so that
+        # none is found twice.
         waiting = [(rate.real, k, rate) for k, rate in enumerate(basic)]
         heapify(waiting)
         found: list[complex] = []
@@ -65,14 +73,17 @@ class LinearProcess:
         return np.asarray(sums[: count + cut])
 
     def circulation(self, covariance: FloatArray) -> float | None:
-        """½⟨x b_y − y b_x⟩ [state²/time]; None unless there are two coordinates."""
+        """Return ½⟨x b_y − y b_x⟩ [state²/time]; None unless there are two coordinates."""
         if len(covariance) != 2:
             return None
         moment = self.jacobian @ covariance
         return float(moment[1, 0] - moment[0, 1]) / 2
 
     def entropy_production(self, covariance: FloatArray) -> float | None:
-        """tr(D⁻¹ Q S⁻¹ Qᵀ) with D = a/2 and Q = J S + D, the antisymmetric part of the flow [1/time]; None for singular noise."""
+        """Return tr(D⁻¹ Q S⁻¹ Qᵀ) [1/time]; None for singular noise.
+
+        D = a/2, and Q = J S + D is the antisymmetric part of the flow.
+        """
         scale = np.sqrt(np.diag(covariance))
         half, s = self.noise / np.outer(scale, scale) / 2, covariance / np.outer(scale, scale)
         if np.linalg.eigvalsh(half)[0] <= 1e-12 * np.trace(half):
@@ -84,7 +95,13 @@ class LinearProcess:
 def gaussian_density(
     mean: FloatArray, covariance: FloatArray, grid: Sequence[FloatArray]
 ) -> FloatArray:
-    """(n₀, n₁) density of the Gaussian law on a grid of two coordinates [1/state²]."""
+    """Return the Gaussian density (n₀, n₁) on a grid of two coordinates [1/state²].
+
+    Parameters
+    ----------
+    mean, covariance : (2,) [state] and (2, 2) [state²]
+    grid : points of both coordinates [state]
+    """
     away = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1) - mean
     exponent = -0.5 * np.einsum(
         "...i,ij,...j->...", away, np.linalg.inv(covariance), away, optimize=True
@@ -95,9 +112,14 @@ def gaussian_density(
 def linear_view(
     process: DiffusionProcess, around: FloatArray, scale: FloatArray
 ) -> LinearProcess | None:
-    """The process as a linear one, if it is: drift of first degree, noise constant, every coordinate open.
+    """Return the process as a linear one; None where its coefficients are not those of one.
 
-    around, scale  (d,) where and on which lengths it is looked at [state]
+    The drift is of first degree, the noise is constant, and every coordinate is open.
+
+    Parameters
+    ----------
+    process : process
+    around, scale : (d,) centre and lengths of the region in which coefficients are tried [state]
     """
     d = process.dimension
     if any(period is not None for period in process.periods) or any(
@@ -105,21 +127,15 @@ def linear_view(
     ):
         return None
     x = around + scale * np.random.default_rng(0).uniform(-3, 3, (24, d))
-    b, jacobian, a = (
-        process.drift(np.vstack([around, x])),
-        process.drift_jacobian(x),
-        process.diffusion(x),
-    )
-    units = np.outer(1 / scale, scale)  # Makes Jacobians comparable between coordinates.
+    b = process.drift(np.vstack([around, x]))
+    jacobian, a = process.drift_jacobian(x), process.diffusion(x)
+    units = np.outer(1 / scale, scale)  # These units make Jacobians comparable between coordinates.
     size = float(np.max(np.abs(jacobian * units)))
     noise = np.max(np.abs(a / np.outer(scale, scale)))
     straight = np.abs(jacobian - jacobian[0]) * units <= SAME * size
     constant = np.abs(a - a[0]) / np.outer(scale, scale) <= SAME * noise
     if not (np.all(np.isfinite(b)) and straight.all() and constant.all()):
         return None
-    return LinearProcess(
-        read_only(np.array(jacobian[0])),
-        read_only((a[0] + a[0].T) / 2),
-        read_only(np.array(around)),
-        read_only(np.array(b[0])),
-    )
+    noise = (a[0] + a[0].T) / 2
+    jacobian, around, push = np.array(jacobian[0]), np.array(around), np.array(b[0])
+    return LinearProcess(*map(read_only, (jacobian, noise, around, push)))

@@ -1,4 +1,4 @@
-"""How long the process remembers: its autocorrelation function and power spectrum, in any number of coordinates."""
+"""Evaluation of autocorrelation functions and power spectra on grids that show all of them."""
 
 import numpy as np
 
@@ -22,9 +22,14 @@ def correlations_of(
     n_lags: int,
     n_frequencies: int,
 ) -> Correlations:
-    """Both functions between times and frequencies that show all of them.
+    """Evaluate both functions at lags and frequencies that cover all rates of the process.
 
-    slowest, fastest   rates of the process [1/time]
+    Parameters
+    ----------
+    functions : functions of the process
+    integrated_times : ∫ C dt of each coordinate [time]
+    slowest, fastest : rates of the process [1/time]
+    n_lags, n_frequencies : numbers of points
     """
     lags = np.linspace(0.0, SPAN / slowest, n_lags)
     frequencies = np.geomspace(slowest / BELOW, max(fastest, slowest) * ABOVE, n_frequencies) / (

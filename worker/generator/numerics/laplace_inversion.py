@@ -1,4 +1,7 @@
-"""Functions of time that decay, from their Laplace transforms: Talbot's contour with the parameters of Weideman (2006)."""
+"""Numerical inversion of Laplace transforms by Talbot's contour.
+
+The parameters are those of Weideman (2006), for functions that decay in time.
+"""
 
 from collections.abc import Callable
 from functools import cache
@@ -13,14 +16,17 @@ ComplexArray = NDArray[np.complex128]
 POINTS = 12
 """Points that leave an error of 2e-7."""
 MOST_POINTS = 28
-"""Points that leave one of 1e-14; more gain nothing."""
+"""Points that leave an error of 1e-14; more points gain nothing."""
 GAIN = 1.36
 """Every further point divides the error by e^GAIN."""
 
 
 @cache
 def contour(points: int) -> tuple[ComplexArray, ComplexArray]:
-    """z(θ) = N (0.5017 θ cot 0.6407 θ − 0.6122 + 0.2645 iθ) at the N/2 points of the upper half; weights e^z z'(θ) 2/N."""
+    """Return the nodes z(θ) and weights e^z z'(θ) 2/N of the N/2 points of the upper half plane.
+
+    The contour is z(θ) = N (0.5017 θ cot 0.6407 θ − 0.6122 + 0.2645 iθ).
+    """
     theta = (2 * np.arange(points // 2) + 1) * np.pi / points
     cotangent = 1 / np.tan(0.6407 * theta)
     z = points * (0.5017 * theta * cotangent - 0.6122 + 0.2645j * theta)
@@ -29,7 +35,7 @@ def contour(points: int) -> tuple[ComplexArray, ComplexArray]:
 
 
 def points_for(log_amplification: float) -> int | None:
-    """Points that leave an error of 2e-7 in a sum Σ w exp(−λt) with log Σ|w| as given; None where there are none."""
+    """Return the points for an error of 2e-7 in Σ w exp(−λt), log Σ|w| given; None if none do."""
     points = POINTS + 2 * int(np.ceil(max(log_amplification, 0.0) / GAIN / 2))
     return points if points <= MOST_POINTS else None
 
@@ -37,9 +43,10 @@ def points_for(log_amplification: float) -> int | None:
 def from_transform(
     transform: Callable[[ComplexArray], ComplexArray], times: FloatArray
 ) -> FloatArray:
-    """The function at positive times (k,) whose transform is Σ w/(s + λ), λ ≥ 0 and real; the error is below 2e-7 Σ|w|.
+    """Return the function at positive times (k,) whose transform is Σ w/(s + λ), λ ≥ 0 and real.
 
-    transform   of (n,) arguments, which keep within 145° of the positive axis
+    The error is below 2e-7 Σ|w|. The `transform` takes (n,) arguments within 145° of the positive
+    axis.
     """
     nodes, weights = contour(POINTS)
     s = nodes / times[:, None]

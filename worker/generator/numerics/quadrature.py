@@ -8,7 +8,7 @@ from numpy.polynomial.legendre import legder, leggauss, legval, legvander
 from worker.generator.process import FloatArray, read_only
 
 ORDER = 12
-"""Nodes of a panel: polynomials up to degree 11 are represented, up to degree 23 integrated, exactly."""
+"""Nodes of a panel: degrees up to 11 are represented, and degrees up to 23 integrated, exactly."""
 
 
 def _to_legendre(nodes: FloatArray, weights: FloatArray) -> FloatArray:
@@ -18,7 +18,10 @@ def _to_legendre(nodes: FloatArray, weights: FloatArray) -> FloatArray:
 
 @cache
 def rule(order: int) -> tuple[FloatArray, FloatArray]:
-    """Weights (order,) of the Gauss rule, and the (order, order) matrix: values at its nodes → integrals from −1 to each node."""
+    """Return the Gauss weights (order,) and the matrix of integrals (order, order).
+
+    The matrix maps values at the Gauss nodes to integrals from −1 to each node.
+    """
     nodes, weights = leggauss(order)
     # ∫_{-1}^t P_k = (P_{k+1}(t) − P_{k−1}(t)) / (2k + 1), and t + 1 for k = 0.
     p, k = legvander(nodes, order), np.arange(1, order)
@@ -28,7 +31,10 @@ def rule(order: int) -> tuple[FloatArray, FloatArray]:
 
 @cache
 def at_edges(order: int) -> tuple[FloatArray, FloatArray]:
-    """(2, order): values at the Gauss nodes → values at −1 and 1; (order, order): → derivatives at the nodes."""
+    """Return matrices that map values at the Gauss nodes to the ends −1 and 1, and to derivatives.
+
+    The first is (2, order); the second, (order, order), gives derivatives at the nodes.
+    """
     nodes, weights = leggauss(order)
     coefficients = _to_legendre(nodes, weights)
     edges = legvander(np.array([-1.0, 1.0]), order - 1) @ coefficients
@@ -38,19 +44,19 @@ def at_edges(order: int) -> tuple[FloatArray, FloatArray]:
 NODES, _ = leggauss(ORDER)
 WEIGHTS, CUMULATIVE = rule(ORDER)
 TO_LEGENDRE = read_only(_to_legendre(NODES, WEIGHTS))
-"""(ORDER, ORDER): values at the nodes → Legendre coefficients."""
+"""Matrix (ORDER, ORDER) from values at the nodes to Legendre coefficients."""
 DERIVATIVE = read_only(legval(NODES, legder(np.eye(ORDER))).T @ TO_LEGENDRE)
-"""(ORDER, ORDER): values at the nodes → derivatives at the nodes."""
+"""Matrix (ORDER, ORDER) from values at the nodes to derivatives at the nodes."""
 
 
 def interpolation(points: FloatArray) -> FloatArray:
-    """(n_points, ORDER): values at the nodes → values at `points` of [−1, 1]."""
+    """Return the matrix (n_points, ORDER) from values at the nodes to values at `points`."""
     return np.asarray(legvander(points, ORDER - 1) @ TO_LEGENDRE)
 
 
 @cache
 def subdivision(parts: int, order: int) -> tuple[FloatArray, FloatArray]:
-    """Gauss nodes of `parts` equal pieces of [−1, 1], (parts · order,), and the matrix that interpolates to them."""
+    """Return Gauss nodes (parts · order,) of equal parts of [−1, 1], and interpolation to them."""
     nodes, _ = leggauss(order)
     centres = (2 * np.arange(parts) + 1) / parts - 1
     points = (centres[:, None] + nodes / parts).ravel()

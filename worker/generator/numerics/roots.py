@@ -1,13 +1,83 @@
-"""Roots of the drift, to rounding error."""
+"""Roots of the drift in one coordinate, to rounding error, and points that isolate them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from numpy.polynomial.legendre import legvander
 from numpy.typing import NDArray
+from scipy.special import comb
 
-from worker.generator.process import FloatArray, ScalarProcess, values
+from worker.generator.numerics.quadrature import NODES, ORDER, TO_LEGENDRE
+from worker.generator.process import FloatArray, ScalarProcess, read_only, values
+
+RESOLVED = 1e-10
+"""Last Legendre coefficients, over the largest value, up to which a function counts as resolved."""
+AMPLIFIED = 1e4
+"""Rounding error of a Bernstein coefficient, in that of a Legendre coefficient."""
+MAX_HALVINGS = 30
+"""Halvings of a panel with a pair of zeros: to 1e-9 of its width, where no pair can be resolved."""
+MAX_UNRESOLVED = 8
+"""Halvings of a panel on which the function is not resolved."""
+MAX_PANELS = 2000
+UNEVEN = 0.4837
+"""Fraction of a panel at which it is cut: a zero hardly ever stands there, but may half way."""
+
+
+def _to_bernstein() -> FloatArray:
+    degree = ORDER - 1
+    t = (1 - np.cos(np.pi * (np.arange(ORDER) + 0.5) / ORDER)) / 2
+    powers = np.arange(ORDER)
+    basis = comb(degree, powers) * t[:, None] ** powers * (1 - t[:, None]) ** (degree - powers)
+    return np.asarray(np.linalg.solve(basis, legvander(2 * t - 1, degree)))
+
+
+TO_BERNSTEIN = read_only(_to_bernstein() @ TO_LEGENDRE)
+"""Matrix (ORDER, ORDER) from values at the nodes to Bernstein coefficients."""
+
+
+def separators(function: Callable[[FloatArray], FloatArray], breaks: FloatArray) -> FloatArray:
+    """Return points between the increasing `breaks` (n,) that isolate the zeros of the function.
+
+    Between two neighbours of these points and `breaks` the function changes sign once at most. A
+    polynomial has no more zeros on a panel than its Bernstein coefficients change sign there, and
+    none where they do not (Descartes' rule). Panels with more than one change, and panels that do
+    not resolve the function, are cut.
+    """
+    low, high = breaks[:-1], breaks[1:]
+    found: list[FloatArray] = []
+    for level in range(MAX_HALVINGS):
+        values = function(low[:, None] + (high - low)[:, None] / 2 * (NODES + 1))
+        with np.errstate(invalid="ignore", over="ignore"):
+            size = np.max(np.abs(values), axis=1)
+            tail = np.max(np.abs(values @ TO_LEGENDRE[-2:].T), axis=1)
+            bernstein = values @ TO_BERNSTEIN.T
+            split = (tail > RESOLVED * size) & (level < MAX_UNRESOLVED)
+        known = np.isfinite(size) & np.isfinite(tail)
+        certain = (
+            np.abs(bernstein)
+            > np.minimum(AMPLIFIED * tail, np.inf)[:, None] + 1e-12 * size[:, None]
+        )
+        split = known & (split | (_changes(np.where(certain, bernstein, 0.0)) > 1))
+        if not split.any() or len(low) + split.sum() > MAX_PANELS:
+            break
+        low, high = low[split], high[split]
+        middle = low + UNEVEN * (high - low)
+        found.append(middle)
+        low, high = np.append(low, middle), np.append(middle, high)
+    return np.unique(np.concatenate([*found, np.empty(0)]))
+
+
+def _changes(coefficients: FloatArray) -> FloatArray:
+    """Count the changes of sign along the last axis, zeros left out: (n, k) → (n,)."""
+    signs = np.sign(coefficients)
+    at = np.maximum.accumulate(np.where(signs != 0, np.arange(signs.shape[1]), 0), axis=1)
+    filled = np.take_along_axis(signs, at, axis=1)
+    return np.asarray(
+        np.count_nonzero(filled[:, 1:] * filled[:, :-1] < 0, axis=1), dtype=np.float64
+    )
+
 
 ROUNDED = 100.0
 """Distance of roots, in rounding errors of the drift over its slope, up to which they are one."""
@@ -15,12 +85,12 @@ MAX_STEPS = 100
 """Steps of the root search, enough for a drift that defeats all but bisection."""
 
 Roots = tuple[FloatArray, NDArray[np.bool_]]
-"""Where (m,) [state], and whether the drift pulls back to it (m,)."""
+"""Positions (m,) [state], and whether the drift pulls back to each of them (m,)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Brackets:
-    """Ends of intervals in which the drift changes sign, and the drift there; each (n,)."""
+    """Ends of intervals in which the drift changes sign, and the drift there; arrays are (n,)."""
 
     low: FloatArray
     high: FloatArray
@@ -29,7 +99,14 @@ class Brackets:
 
 
 def roots(model: ScalarProcess, points: FloatArray, drift: FloatArray) -> Roots:
-    """Between increasing points (n,) over which the drift (n,) changes sign."""
+    """Find the roots of the drift between points at which it has different signs.
+
+    Parameters
+    ----------
+    model : process of one coordinate
+    points : (n,) increasing positions [state]
+    drift : (n,) drift there [state/time]
+    """
     between = _brackets(points, drift)
     return _once(model, _ridders(partial(values, model.b), between), between.b_low > 0)
 
@@ -41,9 +118,9 @@ def _brackets(points: FloatArray, drift: FloatArray) -> Brackets:
 
 
 def _ridders(drift: Callable[[FloatArray], FloatArray], between: Brackets) -> FloatArray:
-    """Ridders' method: bisection that gains quadratically, as the drift divided by an exponential is nearly straight.
+    """Find one root in each bracket by Ridders' method; `drift` takes a point of each (n,).
 
-    drift   at one point in each of the brackets (n,)
+    Bisection gains quadratically there, as the drift divided by an exponential is nearly straight.
     """
     low, high, b_low, b_high = between.low, between.high, between.b_low, between.b_high
     rounding = 2 * np.spacing(np.maximum(np.abs(low), np.abs(high)))
@@ -65,12 +142,13 @@ def _ridders(drift: Callable[[FloatArray], FloatArray], between: Brackets) -> Fl
         root = guess
         if settled.all():
             break
-    # A root at zero has no relative accuracy to reach; towards that of x³ the last steps are those of a bisection.
+    # A root at zero has no relative accuracy to reach; the last steps towards the root of x³ are
+    # those of a bisection.
     return np.where(np.abs(root) <= 8 * rounding, 0.0, root)
 
 
 def _once(model: ScalarProcess, root: FloatArray, falling: NDArray[np.bool_]) -> Roots:
-    """The roots without those that are a root's own rounding error: around it the drift's computed sign is random."""
+    """Merge roots that differ by rounding only: near a root the drift's computed sign is random."""
     if len(root) < 2:
         return root, falling
     step = 16 * np.spacing(np.maximum(np.abs(root), np.finfo(float).tiny))
@@ -81,7 +159,8 @@ def _once(model: ScalarProcess, root: FloatArray, falling: NDArray[np.bool_]) ->
     apart = ~(np.diff(root) <= np.minimum(blurred[1:], blurred[:-1]))
     group = np.append(0, np.cumsum(apart))
     first = np.flatnonzero(np.append(True, apart))
-    # Signs alternate: of an odd number one root is left, with the sign of the first, of an even number none.
+    # Signs alternate: an odd number of roots leaves one, with the sign of the first, an even number
+    # none.
     count = np.bincount(group)
     kept = count % 2 == 1
     return root[first + count // 2][kept], falling[first][kept]

@@ -1,1 +1,1 @@
-"""Two coordinates: the generator as a sparse matrix on the rectangle where the density lives. Start reading at `planar.py`."""
+"""Analysis of processes of two coordinates, on cells."""

@@ -1,6 +1,7 @@
-"""The analysis of two coordinates. Start reading here.
+"""Analysis of processes of two coordinates: the entry point of this folder.
 
-The chain: a first look → does the drift come back? → the box that holds the law → ever finer cells → the report.
+The chain: a first rectangle → does the drift come back? → the box that holds the stationary
+distribution → ever finer cells → the report.
 """
 
 from dataclasses import replace
@@ -9,27 +10,21 @@ import numpy as np
 
 from worker.generator.errors import UnresolvedLandscapeError
 from worker.generator.plane.box.box import Box, first_box
-from worker.generator.plane.box.box_convergence import (
-    SETTLED,
-    SMALLEST_RATE,
-    Widened,
-    wide_enough,
-)
-from worker.generator.plane.box.box_search import settled_box
-from worker.generator.plane.box.coarse_distribution import with_law
+from worker.generator.plane.box.box_convergence import SETTLED, SMALLEST_RATE, Widened, wide_enough
+from worker.generator.plane.box.box_search import settled_box, with_law
 from worker.generator.plane.box.existence import (
+    confinement_problem,
     escape_of,
-    hold_problem,
     negative_problem,
     noise_problem,
 )
 from worker.generator.plane.box.initial_rectangle import first_rectangle, fixed_points_in
 from worker.generator.plane.box.positive_diffusion import Narrowed, narrowed_to_positive_plane
 from worker.generator.plane.correlations import correlations_in_the_plane
-from worker.generator.plane.density_grid import picture
+from worker.generator.plane.density_grid import density_on_grid
 from worker.generator.plane.grid import points
 from worker.generator.plane.grid_refinement import Solution, law_numbers, solve
-from worker.generator.plane.passages.passage_domain import stage_of
+from worker.generator.plane.passages.passage_mesh import passage_domain
 from worker.generator.plane.passages.passages import committors_between, passages_between
 from worker.generator.plane.perturbed_model import PerturbedPlaneAnalysis
 from worker.generator.process import DiffusionProcess, FloatArray, read_only
@@ -40,28 +35,32 @@ from worker.generator.quantities.stationary import MultivariateDistribution
 from worker.generator.request import AnalysisRequest, without_stationary_distribution
 
 Analysed = tuple[GeneratorReport, PerturbedPlaneAnalysis | None]
-"""The report, and what analyses models like this one; None without a law."""
+"""Report, and analysis of models near this one; None without a stationary distribution."""
 
 LATTICE = 9
-"""Newton's method starts from a lattice of this many points along each coordinate."""
+"""Points of the lattice of starts for Newton's method, along each coordinate."""
 BEFORE_ESCAPE = (
-    "the drift pushes outward only outside the range of the data: distribution and rates are those of the process inside, "
-    "where the drift pushes it back"
+    "the drift pushes outward only outside the range of the data: distribution and rates are those "
+    "of the process inside, where the drift pushes it back"
 )
 GATES = 100
-"""Starting points on each side of the rectangle where no law was found."""
+"""Starting points on each side of the rectangle where no distribution was found."""
 HEAVY = 5e-3
-"""Relative change of a variance as the box grows above which that is said."""
+"""Relative change of a variance as the box grows above which the tails are reported as heavy."""
 LARGEST_ERROR = 0.02
-"""Relative change by the last step above which a rate is not reported."""
+"""Relative change of a rate by the last step above which it is not reported."""
 
 
 def analysed_in_the_plane(process: DiffusionProcess, request: AnalysisRequest) -> Analysed:
-    """The report, and what analyses models like this one; without a stationary law it keeps the fixed points. Where only an
-    unseen part of the drift stands against a law, `ergodic` is False and the law is there, labelled.
+    """Analyse a process of two coordinates; without a distribution, find its fixed points.
 
-    Raises UnresolvedLandscapeError where drift dominates noise too much for cells, UndefinedCoefficientsError where a
-    coefficient is not finite.
+    Where the drift escapes only where no data were seen, the report has the distribution inside,
+    labelled as an approximation, and `ergodic` is False.
+
+    Raises
+    ------
+    UnresolvedLandscapeError : drift dominates noise too much for cells
+    UndefinedCoefficientsError : a coefficient is not finite
     """
     rectangle = first_rectangle(process, request.observed_ranges)
     fixed = fixed_points_in(process, rectangle, LATTICE)
@@ -84,7 +83,7 @@ def analysed_in_the_plane(process: DiffusionProcess, request: AnalysisRequest) -
             raise
         return without_stationary_distribution(process, fixed, escaping.reason, request), None
     escaping = escaping or escape_of(box, request)
-    problem = hold_problem(box)
+    problem = confinement_problem(box)
     if problem is not None or (escaping is not None and not escaping.unseen):
         return without_stationary_distribution(
             process, fixed, escaping.reason if escaping is not None else problem, request
@@ -93,7 +92,7 @@ def analysed_in_the_plane(process: DiffusionProcess, request: AnalysisRequest) -
     if problem is not None:
         return _narrowed(process, fixed, problem if escaping is None else escaping.reason, request)
     if escaping is not None:
-        # Further out there is what carries the process away.
+        # The process is carried away only from further out.
         report, near = _with_law(Widened(box), request, fixed)
         return replace(
             report, ergodic=False, reason=escaping.reason, approximation=BEFORE_ESCAPE
@@ -111,12 +110,12 @@ def _with_law(
     widened: Widened, request: AnalysisRequest, fixed: tuple[FixedPoint, ...]
 ) -> Analysed:
     box = widened.box
-    # The box may reach where the first look did not, and be finer than it.
+    # The box may be larger than the first rectangle, and its lattice finer.
     fixed = fixed_points_in(box.chart.process, _surroundings(box), LATTICE) or fixed
     solution = solve(box, request.eigenpairs)
-    stage = stage_of(solution)
-    passages = passages_between(stage, request.places, fixed)
-    committors = committors_between(stage, request.committors, fixed)
+    domain = passage_domain(solution)
+    passages = passages_between(domain, request.places, fixed)
+    committors = committors_between(domain, request.committors, fixed)
     report = replace(
         without_stationary_distribution(box.chart.process, fixed, None, request),
         ergodic=True,
@@ -134,7 +133,7 @@ def _with_law(
 def _narrowed(
     process: DiffusionProcess, fixed: tuple[FixedPoint, ...], problem: str, request: AnalysisRequest
 ) -> Analysed:
-    """The analysis where the noise is positive, labelled; the problem, where that cannot be had."""
+    """Analyse the process where its noise is positive; give the problem where that fails."""
     found = narrowed_to_positive_plane(process, request)
     if not isinstance(found, Narrowed):
         return without_stationary_distribution(process, fixed, found or problem, request), None
@@ -150,16 +149,20 @@ def _narrowed(
 def law_of(
     solution: Solution, request: AnalysisRequest, spread: float = 0.0
 ) -> MultivariateDistribution:
-    """The law, its density on at most `density_points` points along each coordinate.
+    """Return the stationary distribution, with its density on a grid.
 
-    spread  relative change of a variance as the box grows
+    Parameters
+    ----------
+    solution : distribution and rates on cells
+    request : request; `density_points` limits the points along each coordinate
+    spread : relative change of a variance as the box grows
     """
     process = solution.box.chart.process
     angle = [period is not None for period in process.periods]
     numbers = law_numbers(solution.numbers.moments)
     assert numbers.skewness is not None
     assert numbers.kurtosis is not None
-    grid, density, current = picture(solution, request)
+    grid, density, current = density_on_grid(solution, request)
 
     def known(value: float | None, *axes: int) -> float | None:
         return None if value is None or any(angle[axis] for axis in axes) else float(value)
@@ -171,12 +174,14 @@ def law_of(
     )
     if solution.unsettled:
         reasons.append(
-            f"the covariance still changes by {solution.unsettled:.1%} on the finest cells, and more beyond: the density is "
-            "infinite at a boundary or too narrow for them, and moments are only approximate"
+            f"the covariance still changes by {solution.unsettled:.1%} on the finest cells, "
+            "and more beyond: the density is infinite at a boundary or too narrow for them, and "
+            "moments are only approximate"
         )
     if spread > HEAVY:
         reasons.append(
-            f"a variance still changes by {spread:.1%} as the box grows: the tails are heavy, and moments are only approximate"
+            f"a variance still changes by {spread:.1%} as the box grows: the tails are heavy, and "
+            "moments are only approximate"
         )
     if numbers.entropy_production is None:
         reasons.append(
@@ -199,14 +204,20 @@ def law_of(
 
 
 def spectrum_of_plane(solution: Solution, change: float = 0.0) -> Spectrum:
-    """The slowest rates, as far as all of them settle; `change` is that of the slowest as the box grows, relative."""
+    """Return the slowest rates, as far as all of them settle.
+
+    `change` is the relative change of the slowest rate as the box grows.
+    """
     rates, errors = solution.numbers.rates, solution.errors
     settled = np.logical_and.accumulate(
         (errors < LARGEST_ERROR) & (rates.real > SMALLEST_RATE * solution.rate)
     )
     reason = None
     if not settled.all():
-        reason = f"only the {settled.sum()} slowest of {len(rates)} rates converge to {LARGEST_ERROR:.0%} on the finest cells"
+        reason = (
+            f"only the {settled.sum()} slowest of {len(rates)} rates converge to "
+            f"{LARGEST_ERROR:.0%} on the finest cells"
+        )
         if not settled.any():
             reason = (
                 f"the slowest rate does not converge to {LARGEST_ERROR:.0%} on the finest cells: "
@@ -216,8 +227,8 @@ def spectrum_of_plane(solution: Solution, change: float = 0.0) -> Spectrum:
         settled[:] = False
     if change > SETTLED:
         reason = (
-            f"the slowest rate still changes by {change:.1%} as the box grows: the distribution has heavy tails, and rates may "
-            "be part of a continuous spectrum"
+            f"the slowest rate still changes by {change:.1%} as the box grows: the distribution "
+            "has heavy tails, and rates may be part of a continuous spectrum"
         )
     rates = rates[settled]
     return Spectrum(
@@ -236,7 +247,7 @@ def _touches_a_wall(box: Box) -> bool:
 
 
 def _surroundings(box: Box) -> FloatArray:
-    """(2, 2) the rectangle of states around the box."""
+    """Return the rectangle of states around the box (2, 2)."""
     first, second = (np.array([span.low, span.high]) for span in box.spans)
     corners = box.chart.state(points(first, second))
     return np.column_stack([corners.min(axis=0), corners.max(axis=0)])

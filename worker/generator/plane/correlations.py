@@ -1,4 +1,7 @@
-"""Autocorrelation and power spectrum in the plane, from small models of the cells' matrix that share its slow part."""
+"""Autocorrelation and power spectrum in the plane, from small models of the cells' matrix.
+
+A small model shares the slow part of the matrix.
+"""
 
 from dataclasses import dataclass
 
@@ -7,7 +10,7 @@ from scipy.sparse import csc_array, eye_array
 from scipy.sparse.linalg import SuperLU
 
 from worker.generator.numerics.correlation_functions import correlations_of
-from worker.generator.plane.box.coordinates import Chart
+from worker.generator.plane.box.box import Chart
 from worker.generator.plane.eigenmodes import ComplexArray, factorised
 from worker.generator.plane.finite_volumes import Schemes
 from worker.generator.plane.grid import Grid
@@ -16,83 +19,85 @@ from worker.generator.process import FloatArray
 from worker.generator.quantities.correlations import Correlations, NoCorrelations, times_of
 
 STEPS = 8
-"""Steps by which a small model grows."""
+"""Steps of the Krylov space by which a small model grows."""
 MOST_STEPS = 64
 LEAST = {"exponential": 1e-14, "upwind": 1e-6}
-"""Mass, over the largest, below which a cell's counts as this: the upwind scheme's are not right further down."""
+"""Smallest mass of a cell, over the largest: the upwind scheme's are not accurate further down."""
 CLOSED = 1e-10
-"""Relative size of what a step adds below which it adds nothing."""
+"""Relative size of a new Krylov vector below which the space is closed."""
 SETTLED = 1e-5
-"""Change of the autocorrelation, and relative change of its integral, at which a small model is large enough."""
+"""Change of the autocorrelation, and relative change of its integral, at which a model settles."""
 LARGEST_CELLS = 108
-"""Cells along each axis above which a level is not used: the extrapolation does the rest."""
+"""Cells along each axis above which a level is not used: the extrapolation makes up for it."""
 LARGEST_ERROR = 0.02
 """Change of the autocorrelation by the extrapolation above which there is no answer."""
 REACH = 5.0
-"""Longest time, in slowest relaxation times, for which a small model is built."""
+"""Longest time for which a small model is built, in slowest relaxation times."""
 WELL_CONDITIONED = 1e8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SmallModel:
-    """The generator on the Krylov space of (s − L)⁻¹ that a function's deviation from its mean starts, equation (G52).
+    """Generator on the Krylov space of (s − L)⁻¹, equation (G52).
 
-    rates     (m,) eigenvalues of −L there [1/time]
-    weights   (m,) share of each mode in the covariance [unit of the function, squared]
+    The space starts from a function's deviation from its mean.
+
+    rates    (m,) eigenvalues of −L there [1/time]
+    weights  (m,) share of each mode in the covariance [unit of the function, squared]
     """
 
     rates: ComplexArray
     weights: ComplexArray
 
     def covariance(self, lags: FloatArray) -> FloatArray:
-        """At lags (n,) [time]: (n,)."""
+        """Return the covariance at lags (n,) [time]: (n,)."""
         return np.asarray(np.real(np.exp(-np.abs(lags)[:, None] * self.rates) @ self.weights))
 
     def spectrum(self, frequencies: FloatArray) -> FloatArray:
-        """One-sided density at frequencies (n,) [1/time]: (n,)."""
+        """Return the one-sided density at frequencies (n,) [1/time]: (n,)."""
         return np.asarray(
             4 * np.real((1 / (self.rates + 2j * np.pi * frequencies[:, None])) @ self.weights)
         )
 
     @property
     def integral(self) -> float:
-        """Of the covariance over all lags from 0."""
+        """Integral of the covariance over all lags from 0."""
         return float(np.sum(self.weights / self.rates).real)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LevelModel:
-    """Small models on one level: of each coordinate one, of an angle those of its cosine and sine."""
+    """Small models on one level, one for each coordinate; an angle has two, for cosine and sine."""
 
     coordinates: tuple[tuple[SmallModel, ...], tuple[SmallModel, ...]]
 
     def covariances(self, lags: FloatArray) -> FloatArray:
-        """(2, n) at lags (n,) [time]."""
+        """Return the covariances (2, n) at lags (n,) [time]."""
         return np.array(
             [sum(model.covariance(lags) for model in models) for models in self.coordinates]
         )
 
     def spectra(self, frequencies: FloatArray) -> FloatArray:
-        """(2, n) at frequencies (n,) [1/time]."""
+        """Return the spectra (2, n) at frequencies (n,) [1/time]."""
         return np.array(
             [sum(model.spectrum(frequencies) for model in models) for models in self.coordinates]
         )
 
     @property
     def integrals(self) -> FloatArray:
-        """(2,) of the covariances over all lags from 0."""
+        """Integrals (2,) of the covariances over all lags from 0."""
         return np.array([sum(model.integral for model in models) for models in self.coordinates])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlaneCorrelations:
-    """A `CorrelationFunctions`: small models on three levels, extrapolated."""
+    """Correlation functions extrapolated from small models on three levels."""
 
     models: tuple[LevelModel, ...]
     shares: FloatArray
 
     def autocorrelation(self, lags: FloatArray) -> FloatArray:
-        """C of each coordinate at lags (n,): (2, n)."""
+        """Return the autocorrelation of each coordinate at lags (n,) [time]: (2, n)."""
         lags = np.asarray(lags, dtype=np.float64)
         zero = np.zeros(1)
         return self._extrapolated(
@@ -100,14 +105,14 @@ class PlaneCorrelations:
         )
 
     def power_spectrum(self, frequencies: FloatArray) -> FloatArray:
-        """One-sided density of each coordinate at frequencies (n,) [1/time]: (2, n)."""
+        """Return the one-sided density of each coordinate at frequencies (n,) [1/time]: (2, n)."""
         return self._extrapolated(
             [model.spectra(np.asarray(frequencies, dtype=np.float64)) for model in self.models]
         )
 
     @property
     def integrated_times(self) -> FloatArray:
-        """(2,) ∫_0^∞ C dt [time]."""
+        """Integrated autocorrelation times ∫_0^∞ C dt, (2,) [time]."""
         return self._extrapolated(
             [model.integrals / model.covariances(np.zeros(1))[:, 0] for model in self.models]
         )
@@ -119,7 +124,13 @@ class PlaneCorrelations:
 def correlations_in_the_plane(
     solution: Solution, n_lags: int, n_frequencies: int
 ) -> Correlations | NoCorrelations:
-    """Autocorrelation, power spectrum and integrated times of both coordinates."""
+    """Return autocorrelation, power spectrum and integrated times, or why there are none.
+
+    Parameters
+    ----------
+    solution : stationary distribution and rates on cells
+    n_lags, n_frequencies : numbers of points
+    """
     rates = solution.numbers.rates
     if not len(rates) or not solution.errors[0] < LARGEST_ERROR:
         return NoCorrelations(
@@ -144,13 +155,14 @@ def correlations_in_the_plane(
     on_cells = finest.covariances(correlations.lags) / finest.covariances(np.zeros(1))
     if not np.max(np.abs(correlations.autocorrelation - on_cells)) < LARGEST_ERROR:
         return NoCorrelations(
-            "the autocorrelation does not converge on the finest cells: the noise is too weak for them"
+            "the autocorrelation does not converge on the finest cells: "
+            "the noise is too weak for them"
         )
     return correlations
 
 
 def functions_of(chart: Chart, grid: Grid) -> list[list[FloatArray]]:
-    """Each coordinate at the cells' centres (n,), an angle by its cosine and sine."""
+    """Return each coordinate at the cells' centres (n,); an angle by its cosine and sine."""
     x = chart.state(grid.centres)
     return [
         [x[:, axis]]
@@ -168,20 +180,22 @@ def level_model(
     slowest: float,
     like: LevelModel | None = None,
 ) -> LevelModel | None:
-    """The small models of a level; None where one does not settle.
+    """Build the small models of a level; None where one of them does not settle.
 
-    rate     a typical rate of the process, and `slowest` its slowest [1/time]
-    like     of a process near this one: as large are large enough
+    Parameters
+    ----------
+    chart, level : process and its cells
+    schemes : schemes of the fluxes along both axes
+    rate, slowest : typical rate and slowest rate of the process [1/time]
+    like : models of a similar process, whose sizes are large enough here, too
     """
     masses = (level.density * level.grid.volumes).ravel()
     solver = factorised(csc_array(rate * eye_array(masses.size) - level.matrix))
     times = 1 / rate, REACH / slowest
     least = LEAST["upwind" if "upwind" in schemes else "exponential"]
-    settled = (
-        ((0, 0), (0, 0))
-        if like is None
-        else [[len(small.rates) for small in models] for models in like.coordinates]
-    )
+    settled = [[0, 0], [0, 0]]
+    if like is not None:
+        settled = [[len(small.rates) for small in models] for models in like.coordinates]
     coordinates = [
         [
             _small_model(level.matrix, solver, masses, function, times, least, size)
@@ -192,11 +206,8 @@ def level_model(
     first, second = (
         tuple(model for model in models if model is not None) for models in coordinates
     )
-    return (
-        LevelModel((first, second))
-        if len(first) == len(coordinates[0]) and len(second) == len(coordinates[1])
-        else None
-    )
+    complete = len(first) == len(coordinates[0]) and len(second) == len(coordinates[1])
+    return LevelModel((first, second)) if complete else None
 
 
 def _small_model(
@@ -208,8 +219,11 @@ def _small_model(
     least: float,
     settled: int,
 ) -> SmallModel | None:
-    """The small model of a function of the cells (n,), grown until it settles between two times; None where it does not. One of
-    the size `settled` counts as settled; 0 where no size is known."""
+    """Grow the small model of a function of the cells until it settles between two times.
+
+    None where it does not settle. A model of the size `settled` counts as settled; 0 stands for an
+    unknown size.
+    """
     shortest, longest = times
     # In units of √π a process in equilibrium has a symmetric matrix, and none is far from normal.
     unit = np.sqrt(np.maximum(masses, least * masses.max()))
@@ -224,9 +238,9 @@ def _small_model(
         size = np.linalg.norm(new)
         for _ in range(2):
             new -= basis[:, :step] @ (basis[:, :step].T @ new)
-            # Nor is there any of the stationary law, to which only rounding leads.
+            # The stationary distribution has no part in it; only rounding errors lead there.
             new -= total * (total @ new)
-        # Nothing new: the space is closed, and what is on it is exact.
+        # Where nothing new is found, the space is closed and the model exact.
         closed = np.linalg.norm(new) < CLOSED * size
         if closed or (step % STEPS == 0 and step >= settled):
             small = basis[:, :step].T @ (
@@ -237,9 +251,9 @@ def _small_model(
                 return model
             basis[:, step] = new / np.linalg.norm(new)
             if model is None:
-                continue  # A space this small may still hold a mode that grows.
+                continue  # A space this small may still hold a growing mode.
             now = np.append(model.covariance(lags), model.integral) / model.covariance(lags[:1])
-            # The integral of a velocity's vanishes; it is seen beside a typical time.
+            # The integral vanishes for a velocity; its error is relative to a typical time.
             sizes = np.append(np.ones(len(lags)), max(abs(now[-1]), shortest))
             if before is not None and np.max(np.abs(now - before) / sizes) < SETTLED:
                 return model
@@ -249,7 +263,7 @@ def _small_model(
 
 
 def _in_modes(small: FloatArray, left: FloatArray, right: FloatArray) -> SmallModel | None:
-    """left · exp(small · t) · right as a sum of exponentials; None where it grows or has no such sum."""
+    """Write left · exp(small · t) · right as decaying exponentials; None where there are none."""
     rates, vectors = np.linalg.eig(-small)
     if np.linalg.cond(vectors) > WELL_CONDITIONED or rates.real.min() <= 0:
         return None

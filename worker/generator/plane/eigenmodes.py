@@ -1,6 +1,7 @@
-"""The slow end of the spectrum of a generator matrix, and its stationary vector, from one sparse factorisation."""
+"""Slowest eigenvalues of a generator matrix, and its stationary vector, from one factorisation."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +13,12 @@ from worker.generator.process import FloatArray
 
 ComplexArray = NDArray[np.complex128]
 RESTARTS = 30
-"""Of Arnoldi's method; ordinary spectra take fewer than five."""
+"""Restarts of Arnoldi's method; ordinary spectra take fewer than five."""
 NOT_ZERO = 1e-5
-"""Size of the eigenvalue that should be zero, in typical rates, above which the factorisation has lost its digits."""
+"""Size of the zero eigenvalue, in typical rates, above which the factorisation is inaccurate."""
 UNSOLVED = (
-    "the cells' matrix could not be solved: drift or noise vary too much across the domain; narrow the domain, or check the "
-    "model's terms"
+    "the cells' matrix could not be solved: drift or noise vary too much across the domain; "
+    "narrow the domain, or check the model's terms"
 )
 TOLERANCE = 1e-8
 """Relative residual of an eigenvector at which the search ends."""
@@ -27,11 +28,11 @@ EXTRA = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Modes:
-    """Eigenvalues of −L that are not zero, slowest first, and the masses of the stationary law.
+    """Nonzero eigenvalues of −L, slowest first, and the stationary distribution.
 
-    rates      (k,) complex; of a conjugate pair the one with the positive frequency comes first [1/time]
-    masses     (n,) of the cells, adding up to 1
-    sum        (n,) of all the modes found, each of norm 1: where the search for those of a similar matrix begins
+    rates   (k,) complex; of a conjugate pair the positive frequency comes first [1/time]
+    masses  (n,) masses of the cells, adding up to 1
+    sum     (n,) sum of all modes found, each of norm 1: a start for the search of a similar matrix
     """
 
     rates: ComplexArray
@@ -40,7 +41,10 @@ class Modes:
 
 
 def stationary_masses(matrix: csc_array, start: int) -> FloatArray:
-    """(n,) the stationary law of the cells, given one cell that has some of it; nan where there is none to be found."""
+    """Return the stationary masses of the cells (n,), given a cell `start` that has some of it.
+
+    They are nan where none can be found.
+    """
     keep = np.delete(np.arange(matrix.shape[0]), start)
     masses = np.ones(matrix.shape[0])
     try:
@@ -61,10 +65,20 @@ def slow_modes(
     extra: int = EXTRA,
     tolerance: float = TOLERANCE,
 ) -> Modes:
-    """The `count` slowest eigenvalues that are not zero, of `extra` more that are nearest to −rate, a typical rate of the process
-    [1/time]. The search begins with `start` (n,) and ends at relative residuals of `tolerance`.
+    """Return the slowest nonzero eigenvalues and the stationary masses.
 
-    Raises UnresolvedLandscapeError where the matrix cannot be solved.
+    Parameters
+    ----------
+    matrix : (n, n) rate of change of the cells' masses [1/time]
+    count : number of eigenvalues
+    rate : typical rate of the process; the eigenvalues nearest to −rate are sought [1/time]
+    start : (n,) vector with which the search begins
+    extra : number of further eigenvalues among which the slowest are chosen
+    tolerance : relative residual at which the search ends
+
+    Raises
+    ------
+    UnresolvedLandscapeError : the matrix cannot be solved
     """
     try:
         solver = factorised(csc_array(rate * eye_array(matrix.shape[0]) - matrix))
@@ -82,7 +96,7 @@ def slow_modes(
             maxiter=RESTARTS,
         )
     except ArpackNoConvergence as partly:
-        # Of a crowded spectrum the slowest have settled, and only they are needed.
+        # Only the slowest eigenvalues are needed, and those of a crowded spectrum have settled.
         inverse, vectors = (
             partly.eigenvalues.astype(np.complex128),
             partly.eigenvectors.astype(np.complex128),
@@ -103,15 +117,18 @@ def slow_modes(
     )
 
 
-def factorised(matrix: csc_array):  # type: ignore[no-untyped-def]
-    # The matrices are nearly symmetric in structure and their diagonal is large: no pivoting, and little fill.
+def factorised(matrix: csc_array) -> Any:  # a SuperLU, whose stubs lack `trans`
+    """Factorise a generator matrix.
+
+    It is nearly symmetric in structure, with a large diagonal: no pivoting, and little fill.
+    """
     return splu(
         matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01, options={"SymmetricMode": True}
     )
 
 
 def _whole_pairs(rates: ComplexArray, count: int) -> int:
-    """`count`, or one more where it would cut a conjugate pair."""
+    """Return `count`, or one more where it would cut a conjugate pair."""
     if (
         0 < count < len(rates)
         and rates[count - 1].imag > 0

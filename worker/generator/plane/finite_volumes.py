@@ -1,7 +1,7 @@
-"""The generator on a grid of cells: what flows through each face, as a sparse matrix.
+"""Generator on a grid of cells, a sparse matrix of the fluxes through all faces.
 
-The density moves by ∂p/∂t = −∇·J, J = v p − ½ a ∇p with v_k = b_k − ½ Σ_l ∂_l a_kl. Masses are conserved exactly: the columns
-of the matrix add up to zero, and nothing leaves a wall.
+The density moves by ∂p/∂t = −∇·J, J = v p − ½ a ∇p with v_k = b_k − ½ Σ_l ∂_l a_kl. Masses are
+conserved exactly: the columns of the matrix add up to zero, and nothing leaves a wall.
 """
 
 from dataclasses import dataclass
@@ -11,14 +11,34 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array, diags_array
 
-from worker.generator.plane.box.coordinates import Chart
-from worker.generator.plane.degenerate_cells import without_noise
+from worker.generator.plane.box.box import Chart, lowest_diffusion
 from worker.generator.plane.grid import Axis, Grid, IndexArray
 from worker.generator.process import FloatArray
 
+POSITIVE = 1e-6
+"""Smaller over larger eigenvalue of the diffusion above which it counts as positive."""
+
+
+def without_noise(chart: Chart, grid: Grid) -> NDArray[np.bool_]:
+    """Return the cells outside the largest connected part with positive diffusion: (n,)."""
+    from scipy.ndimage import label  # a twentieth of a worker's start, for planes alone
+
+    positive = (lowest_diffusion(chart.raw_diffusion(grid.centres)) > POSITIVE).reshape(grid.shape)
+    parts, count = label(positive)
+    if count > 1 and not any(axis.circle for axis in grid.axes):
+        areas = np.bincount(parts.ravel(), grid.volumes.ravel())
+        areas[0] = 0.0
+        positive = parts == np.argmax(areas)
+    return np.asarray(~positive.ravel())
+
+
 Scheme = Literal["exponential", "upwind"]
-"""How the density at a face is had from the cells: exponential fitting (Scharfetter and Gummel; positive, exact for a constant
-drift along the face's normal), or a parabola through three cells, two of them upwind (third order where noise is weak)."""
+"""Scheme for the density at a face.
+
+"exponential" is exponential fitting (Scharfetter and Gummel): positive, and exact for a constant
+drift along the face's normal. "upwind" is a parabola through three cells, two of them upwind, of
+third order where noise is weak.
+"""
 Schemes = tuple[Scheme, Scheme]
 
 
@@ -26,10 +46,10 @@ Schemes = tuple[Scheme, Scheme]
 class Coefficients:
     """Drift and diffusion on a grid, in its own coordinates.
 
-    drift     (n, 2) at the cells' centres
-    diffusion (n, 2, 2) likewise
-    normal    for either axis, drift and diffusion across its faces: two arrays (faces, cells of the other axis)
-    closed    (n,) cells that are shut: nothing flows through their faces; None where all are open
+    drift      (n, 2) at the cells' centres
+    diffusion  (n, 2, 2) at the cells' centres
+    normal     drift and diffusion across the faces of either axis, two arrays (faces, other cells)
+    closed     (n,) cells with no flux through their faces; None where all are open
     """
 
     drift: FloatArray
@@ -39,14 +59,13 @@ class Coefficients:
 
     @classmethod
     def of(cls, chart: Chart, grid: Grid) -> "Coefficients":
-        """The chart's process on the grid."""
+        """Evaluate the chart's process on the grid."""
 
         def across(axis: int) -> tuple[FloatArray, FloatArray]:
             x = grid.faces(axis)
             shape = (-1, grid.axes[1 - axis].count)
-            return chart.drift(x)[:, axis].reshape(shape), chart.diffusion(x)[
-                :, axis, axis
-            ].reshape(shape)
+            drift = chart.drift(x)[:, axis].reshape(shape)
+            return drift, chart.diffusion(x)[:, axis, axis].reshape(shape)
 
         closed = without_noise(chart, grid) if chart.cut else None
         return cls(
@@ -54,12 +73,10 @@ class Coefficients:
         )
 
     def peclet(self, grid: Grid, axis: int) -> FloatArray:
-        """Drift over noise across the cells' width, |b| h / (½ a), at the cells' centres (n₀, n₁); inf without noise."""
+        """Return the cells' Péclet number |b| h / (½ a), (n₀, n₁); inf without noise."""
         width = grid.axes[axis].widths
-        b, a = (
-            self.drift[:, axis].reshape(grid.shape),
-            self.diffusion[:, axis, axis].reshape(grid.shape),
-        )
+        b = self.drift[:, axis].reshape(grid.shape)
+        a = self.diffusion[:, axis, axis].reshape(grid.shape)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = 2 * np.abs(b) * (width[:, None] if axis == 0 else width) / a
         return np.where(np.isnan(ratio), 0.0, ratio)
@@ -71,7 +88,7 @@ FlatTerms = tuple[IndexArray, IndexArray, FloatArray]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fluxes:
-    """What flows through the faces across either axis, as a sum over cells' densities."""
+    """Fluxes through the faces across either axis, as sums over the cells' densities."""
 
     grid: Grid
     closed: NDArray[np.bool_] | None
@@ -79,12 +96,12 @@ class Fluxes:
 
     @classmethod
     def of(cls, grid: Grid, coefficients: Coefficients, schemes: Schemes) -> "Fluxes":
-        """Of the process with these coefficients."""
+        """Discretise the process with these coefficients."""
         first, second = (_flat_terms(grid, coefficients, axis, schemes[axis]) for axis in (0, 1))
         return cls(grid, coefficients.closed, (first, second))
 
     def matrix(self) -> csc_array:
-        """(n, n): rate of change of the cells' masses; its transpose acts on functions."""
+        """Return the rate of change of the masses (n, n); its transpose acts on functions."""
         parts = [self._flows(axis) for axis in (0, 1)]
         rows, columns, rates = (np.concatenate([part[k] for part in parts]) for k in range(3))
         n = self.grid.volumes.size
@@ -93,13 +110,16 @@ class Fluxes:
         )
         if self.closed is None:
             return matrix
-        # What is shut loses its mass at once: no slow mode lives there.
+        # Closed cells lose their mass at once, so that no slow mode lives there.
         return csc_array(
             matrix - diags_array(np.where(self.closed, np.abs(matrix.diagonal()).max(), 0.0))
         )
 
     def currents(self, density: FloatArray) -> FloatArray:
-        """(n₀, n₁, 2): probability current J at the cells' centres, the mean of its values on opposite faces; none at walls."""
+        """Return the probability current J at the cells' centres, (n₀, n₁, 2).
+
+        It is the mean of the values on opposite faces, which are zero at walls.
+        """
         result = np.zeros((*self.grid.shape, 2))
         for axis in (0, 1):
             own, other = self.grid.axes[axis], self.grid.axes[1 - axis]
@@ -114,34 +134,37 @@ class Fluxes:
         return result
 
     def _flows(self, axis: int) -> FlatTerms:
-        """Rows, columns and rates of what one axis contributes, per unit of the column's density."""
+        """Return rows, columns and rates of one axis, per unit of the column's density."""
         own, other = self.grid.axes[axis], self.grid.axes[1 - axis]
         face, column, coefficient = self.across[axis]
         numbers = cell_numbers(self.grid, axis)
-        before, after = (
-            numbers[own.neighbour(0)[0]].ravel()[face],
-            numbers[own.neighbour(1)[0]].ravel()[face],
-        )
+        before, after = (numbers[own.neighbour(step)[0]].ravel()[face] for step in (0, 1))
         rate = coefficient * np.tile(other.widths, len(own.faces))[face]
-        return (
-            np.concatenate([before, after]),
-            np.concatenate([column, column]),
-            np.concatenate([-rate, rate]),
-        )
+        rows, rates = np.concatenate([before, after]), np.concatenate([-rate, rate])
+        return rows, np.concatenate([column, column]), rates
 
 
 def generator_matrix(grid: Grid, coefficients: Coefficients, schemes: Schemes) -> csc_array:
-    """(n, n): rate of change of the cells' masses; its transpose acts on functions."""
+    """Return the rate of change of the masses (n, n); its transpose acts on functions."""
     return Fluxes.of(grid, coefficients, schemes).matrix()
 
 
 FaceTerm = tuple[IndexArray, FloatArray, IndexArray, int]
-"""Cell, coefficient, and the cell next to the face, with the axis along which the first lies from it; (faces, cells of the other
-axis) each."""
+"""Terms of a flux: cell, coefficient, nearest cell, and the axis from that to the first cell.
+
+The arrays are (faces, cells of the other axis); the nearest cell touches the face.
+"""
 
 
 def face_terms(grid: Grid, coefficients: Coefficients, axis: int, scheme: Scheme) -> list[FaceTerm]:
-    """The flux through every face of one axis as a sum of cells' densities."""
+    """Return the flux through every face of one axis as a sum over cells' densities.
+
+    Parameters
+    ----------
+    grid, coefficients : cells, and drift and diffusion on them
+    axis : axis that the faces lie across
+    scheme : scheme for the density at a face
+    """
     own, other = grid.axes[axis], grid.axes[1 - axis]
     _, a = coefficients.normal[axis]
     numbers = cell_numbers(grid, axis)
@@ -160,7 +183,7 @@ def face_terms(grid: Grid, coefficients: Coefficients, axis: int, scheme: Scheme
             (numbers[own.neighbour(step)[0]], v * share, nearest[step], axis)
             for step, share in _parabola(own, v)
         ]
-    # ½ ∂_other(a p) across, from central differences on both sides of the face.
+    # The mixed part ½ ∂_other(a p) comes from central differences on both sides of the face.
     mixed = _along(coefficients.diffusion[:, 0, 1], grid, axis)
     if np.any(mixed):
         lower, upper, distance = _differences(other)
@@ -172,8 +195,14 @@ def face_terms(grid: Grid, coefficients: Coefficients, axis: int, scheme: Scheme
 
 
 def absorbed_flux(grid: Grid, coefficients: Coefficients, axis: int, side: int) -> FloatArray:
-    """(faces, cells of the other axis) flux through each face per density of the cell before it (side 1) or after it (−1), if
-    the density vanishes on the face."""
+    """Return the flux through each face if the density vanishes there: (faces, other cells).
+
+    Parameters
+    ----------
+    grid, coefficients : cells, and drift and diffusion on them
+    axis : axis that the faces lie across
+    side : 1 for the flux per density of the cell before the face, −1 for the cell after it
+    """
     own = grid.axes[axis]
     out = side * _velocity(grid, coefficients, axis)
     half = own.widths[own.neighbour(0 if side == 1 else 1)[0]][:, None] / 2
@@ -181,7 +210,7 @@ def absorbed_flux(grid: Grid, coefficients: Coefficients, axis: int, side: int) 
 
 
 def _velocity(grid: Grid, coefficients: Coefficients, axis: int) -> FloatArray:
-    """v across every face (faces, cells of the other axis); the mixed part of ½∇·a is in the mixed terms."""
+    """Return v across every face (faces, other cells); mixed terms have the mixed part of ½∇·a."""
     own = grid.axes[axis]
     a_cells = _along(coefficients.diffusion[:, axis, axis], grid, axis)
     (before, _), (after, _) = own.neighbour(0), own.neighbour(1)
@@ -191,7 +220,7 @@ def _velocity(grid: Grid, coefficients: Coefficients, axis: int) -> FloatArray:
 
 
 def _flat_terms(grid: Grid, coefficients: Coefficients, axis: int, scheme: Scheme) -> FlatTerms:
-    """`face_terms` as flat arrays: face, cell and coefficient."""
+    """Return `face_terms` as flat arrays: face, cell and coefficient."""
     shape = coefficients.normal[axis][0].shape
     terms = face_terms(grid, coefficients, axis, scheme)
     faces = np.concatenate([np.arange(shape[0] * shape[1])] * len(terms))
@@ -205,25 +234,28 @@ def _flat_terms(grid: Grid, coefficients: Coefficients, axis: int, scheme: Schem
         shut = (closed[numbers[own.neighbour(0)[0]]] | closed[numbers[own.neighbour(1)[0]]]).ravel()
         nearest = np.concatenate([cells.ravel() for _, _, cells, _ in terms])
         rates = np.where(shut[faces], 0.0, rates)
-        # The density goes on evenly into what is shut.
+        # The density is continued evenly into closed cells.
         columns = np.where(closed[columns], nearest, columns)
     return faces, columns, rates
 
 
 def cell_numbers(grid: Grid, axis: int) -> IndexArray:
-    """The cells' numbers as an array (cells of the axis, cells of the other axis)."""
+    """Return the cells' numbers as an array (cells of the axis, cells of the other axis)."""
     table = np.arange(grid.volumes.size).reshape(grid.shape)
     return table if axis == 0 else table.T
 
 
 def _along(values: FloatArray, grid: Grid, axis: int) -> FloatArray:
-    """Values of the cells (n,) as an array (cells of the axis, cells of the other axis)."""
+    """Return values of the cells (n,) as an array (cells of the axis, cells of the other axis)."""
     table = values.reshape(grid.shape)
     return table if axis == 0 else table.T
 
 
 def _fitted(half_drop: FloatArray, spread: FloatArray) -> FloatArray:
-    """z coth z · spread, z = half_drop / spread: the noise that makes central differences exact; |half_drop| without noise."""
+    """Return spread · z coth z, z = half_drop / spread, which makes central differences exact.
+
+    Without noise it is |half_drop|.
+    """
     steep = np.abs(half_drop)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         fitted = steep / np.tanh(steep / spread)
@@ -231,7 +263,10 @@ def _fitted(half_drop: FloatArray, spread: FloatArray) -> FloatArray:
 
 
 def _parabola(axis: Axis, v: FloatArray) -> list[tuple[int, FloatArray]]:
-    """Shares of the four cells around each face in the density there: (step, (faces, 1 or n) shares)."""
+    """Return the shares of the four cells around each face in the density there.
+
+    Each entry is a step and its shares (faces, 1 or n).
+    """
     forward, backward = axis.parabola_shares
     positive = v > 0
     inside_before, inside_after = axis.neighbour(-1)[1][:, None], axis.neighbour(2)[1][:, None]
@@ -246,7 +281,10 @@ def _parabola(axis: Axis, v: FloatArray) -> list[tuple[int, FloatArray]]:
 
 
 def _differences(axis: Axis) -> tuple[IndexArray, IndexArray, FloatArray]:
-    """Central differences along an axis, one-sided at walls: lower cell, upper cell and their distance, each (n,)."""
+    """Return lower cell, upper cell and distance of central differences along an axis, each (n,).
+
+    Differences are one-sided at walls.
+    """
     index = np.arange(axis.count)
     if axis.circle:
         lower, upper = (index - 1) % axis.count, (index + 1) % axis.count

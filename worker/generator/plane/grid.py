@@ -1,4 +1,7 @@
-"""Rectangles of cells: two axes, each stretched smoothly so that cells are small where the density is, or closed to a circle."""
+"""Grids of cells on a rectangle.
+
+Either axis is stretched smoothly, so that cells are small where the density is, or is a circle.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,8 +18,8 @@ IndexArray = NDArray[np.int64]
 class Axis:
     """Cells along one coordinate.
 
-    edges   (n + 1,) increasing; of a circle the last is the first, one turn on
-    circle  the last cell is next to the first
+    edges   (n + 1,) increasing; on a circle the last is the first, one turn on
+    circle  whether the last cell is next to the first
     """
 
     edges: FloatArray
@@ -29,17 +32,17 @@ class Axis:
 
     @cached_property
     def centres(self) -> FloatArray:
-        """(n,)"""
+        """Centres of the cells (n,)."""
         return read_only((self.edges[1:] + self.edges[:-1]) / 2)
 
     @cached_property
     def widths(self) -> FloatArray:
-        """(n,)"""
+        """Widths of the cells (n,)."""
         return read_only(np.diff(self.edges))
 
     @property
     def faces(self) -> FloatArray:
-        """The edges through which something can flow: (n − 1,), or (n,) on a circle, face f following cell f."""
+        """Edges that a flux can cross: (n − 1,), or (n,) on a circle; face f follows cell f."""
         return self.edges[1:] if self.circle else self.edges[1:-1]
 
     @property
@@ -51,7 +54,7 @@ class Axis:
         )
 
     def neighbour(self, step: int) -> tuple[IndexArray, NDArray[np.bool_]]:
-        """For each face, the cell `step` cells after the cell before it, and whether there is one."""
+        """Return the cell `step` cells after the one before each face, and whether there is one."""
         index = np.arange(len(self.faces)) + step
         if self.circle:
             return index % self.count, np.full(len(index), True)
@@ -59,14 +62,17 @@ class Axis:
 
     @cached_property
     def parabola_shares(self) -> tuple[FloatArray, FloatArray]:
-        """(faces, 3) twice: the density at each face as a combination of the means of three cells, two of them before it, and of
-        three cells, two of them after it."""
+        """Weights of three cells in the density at each face, (faces, 3), twice.
+
+        Two of the three cells lie before the face for the first, and after it for the second.
+        """
         return read_only(self._shares(-1)), read_only(self._shares(0))
 
     def _shares(self, first: int) -> FloatArray:
-        """Of the three cells from step `first` on."""
+        """Return the weights of the three cells from step `first` on."""
         width = np.stack([self.widths[self.neighbour(first + k)[0]] for k in range(3)], axis=1)
-        # The primitive of the density is a cubic through the four edges; its slope at the face.
+        # The primitive of the density is a cubic through the four edges; the density is its slope
+        # at the face.
         nodes = np.concatenate([np.zeros((len(width), 1)), np.cumsum(width, axis=1)], axis=1)
         at = nodes[:, -first + 1]
         slopes = np.zeros((len(width), 4))
@@ -87,11 +93,11 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where an axis runs, before it is cut into cells.
+    """Extent of an axis, before it is cut into cells.
 
-    low, high     its ends
+    low, high     ends
     middle, core  centre and half width of the part where cells are small
-    circle        low and high are the same point
+    circle        whether low and high are the same point
     """
 
     low: float
@@ -101,7 +107,7 @@ class Span:
     circle: bool = False
 
     def cut(self, count: int) -> Axis:
-        """The axis in `count` cells: equal steps of s in u = middle + core · sinh(s)."""
+        """Cut the axis into `count` cells: equal steps of s in u = middle + core · sinh(s)."""
         if self.circle:
             return Axis(read_only(np.linspace(self.low, self.high, count + 1)), True)
         ends = np.arcsinh((np.array([self.low, self.high]) - self.middle) / self.core)
@@ -112,31 +118,31 @@ class Span:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """The cells of a rectangle; cell (i, j) has number i · n₁ + j."""
+    """Cells of a rectangle; cell (i, j) has number i · n₁ + j."""
 
     axes: tuple[Axis, Axis]
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n₀, n₁)"""
+        """Numbers of cells along both axes (n₀, n₁)."""
         return self.axes[0].count, self.axes[1].count
 
     @cached_property
     def volumes(self) -> FloatArray:
-        """(n₀, n₁) area of each cell."""
+        """Areas of the cells (n₀, n₁)."""
         return read_only(np.outer(self.axes[0].widths, self.axes[1].widths))
 
     @cached_property
     def centres(self) -> FloatArray:
-        """(n₀ · n₁, 2)"""
+        """Centres of the cells (n₀ · n₁, 2)."""
         return read_only(points(self.axes[0].centres, self.axes[1].centres))
 
     def faces(self, axis: int) -> FloatArray:
-        """Centres of the faces across `axis`, in the order of an array (faces of the axis, cells of the other), (n, 2)."""
+        """Return the centres (n, 2) of the faces across `axis`, in order (faces, other cells)."""
         own, other = self.axes[axis].faces, self.axes[1 - axis].centres
         return points(own, other)[:, :: 1 if axis == 0 else -1]
 
 
 def points(first: FloatArray, second: FloatArray) -> FloatArray:
-    """All pairs (first, second), the second running fastest: (n · m, 2)."""
+    """Return all pairs (first, second), the second running fastest: (n · m, 2)."""
     return np.column_stack([np.repeat(first, len(second)), np.tile(second, len(first))])

@@ -1,6 +1,6 @@
-"""A model of the plane near one that was analysed: the same report on the other's coarsest cells.
+"""Analysis of models near an analysed one in the plane, on the coarsest cells of the other.
 
-The cells' error is the same for both models; whoever compares them takes the difference, or the ratio.
+The discretisation error is the same for both models; it cancels in their difference or ratio.
 """
 
 from collections.abc import Sequence
@@ -11,21 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.generator.line.spectrum import matched
-from worker.generator.linear.perturbed_report import without_law_near
-from worker.generator.plane.box.box import Box
-from worker.generator.plane.box.coordinates import Chart, lowest_diffusion
-from worker.generator.plane.box.escape import escapes
-from worker.generator.plane.coarse_density import CoarseDensity
+from worker.generator.linear.perturbed_model import without_law_near
+from worker.generator.plane.box.box import Box, Chart, lowest_diffusion
+from worker.generator.plane.box.existence import escapes
 from worker.generator.plane.correlations import LevelModel, SmallModel, level_model
+from worker.generator.plane.density_grid import CoarseDensity
 from worker.generator.plane.eigenmodes import ComplexArray
-from worker.generator.plane.grid_refinement import (
-    Level,
-    Solution,
-    law_numbers,
-    solve_near,
-)
-from worker.generator.plane.passages.passages import Solved
-from worker.generator.plane.passages.perturbed_passages import committors_near, passages_near
+from worker.generator.plane.grid_refinement import Level, Solution, law_numbers, solve_near
+from worker.generator.plane.passages.passages import Solved, committors_near, passages_near
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.quantities.correlations import Correlations, NoCorrelations, times_of
 from worker.generator.quantities.report import GeneratorReport
@@ -33,27 +26,27 @@ from worker.generator.quantities.spectrum import Spectrum
 from worker.generator.quantities.stationary import MultivariateDistribution
 
 AT_THE_EDGE = 1e-3
-"""Share of the law in the outermost cells of an open side above which the model does not fit into the solution's box."""
+"""Probability in the outermost cells of an open side above which the model does not fit the box."""
 NEGATIVE = 1e-3
-"""Share of the law where the diffusion is not positive above which the model is no process."""
+"""Probability of states without positive diffusion above which the model defines no process."""
 EXTRA = 4
-"""Eigenvalues beyond those of the solution that are looked for; see `slow_modes`."""
+"""Number of eigenvalues sought beyond those of the solution; see `slow_modes`."""
 TOLERANCE = 1e-5
-"""Relative residual at which they are found; the rates are right to 1e-8."""
+"""Relative residual of the eigenvalues; the rates are accurate to 1e-8."""
 SAME = 1e-2
 """Relative distance up to which an eigenvalue of a small model is one of the cells' slowest."""
 DISTANCES, FAR, STEPS = (1.0, 8.0, 64.0), 1e5, 150
-"""Paths from outside, see `escape`: fewer and shorter than for the solution, as the model is near it."""
+"""Paths of `escape`, fewer and shorter than for the solution, as the model is near it."""
 
 
 @dataclass(frozen=True, eq=False)
 class PerturbedPlaneAnalysis:
-    """Analyses models like one that was analysed, on its cells.
+    """Analysis of models near an analysed one, on its cells.
 
-    report      of the one that was analysed
-    solution    what its law and rates were read from
-    passages    what each of its passages was read from, None where it has no time
-    committors  what each of its committors was read from, None where there is none
+    report      report of the analysed model
+    solution    its stationary distribution and rates on cells
+    passages    domain and schemes of each of its passages, None where it has no time
+    committors  domain and schemes of each of its committors, None where there is none
     """
 
     report: GeneratorReport
@@ -62,7 +55,7 @@ class PerturbedPlaneAnalysis:
     committors: tuple[Solved | None, ...] = ()
 
     def __call__(self, process: DiffusionProcess) -> GeneratorReport:
-        """The report of a process; what it has not is nan, or not there."""
+        """Return the report of a process; what it has not is nan or missing."""
         report = self.report
         try:
             level = self._level(process)
@@ -70,11 +63,12 @@ class PerturbedPlaneAnalysis:
                 without_law_near(process, report) if level is None else self._near(process, level)
             )
         except (RuntimeError, ValueError):
-            # A draw far out in the coefficients' distribution may have no matrix to speak of.
+            # The matrix of a draw from the far tail of the coefficients' distribution may be
+            # singular.
             return without_law_near(process, report)
 
     def has_distribution(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
-        """(n,) whether each process comes back from outside the solution's box."""
+        """Return whether each process comes back from outside the solution's box: (n,)."""
         box = self.solution.box
         found = escapes(
             box.chart, processes, box.spans, box.walls, distances=DISTANCES, far=FAR, steps=STEPS
@@ -85,23 +79,13 @@ class PerturbedPlaneAnalysis:
         return replace(self.solution.box.chart, process=process)
 
     def _level(self, process: DiffusionProcess) -> Level | None:
-        """The process on the coarsest cells; None where it is no process there."""
+        """Solve the process on the coarsest cells; None where it is no process there."""
         solution, chart = self.solution, self._chart(process)
         coarse = solution.first
-        level = solve_near(
-            chart,
-            coarse.grid,
-            solution.schemes,
-            len(solution.numbers.rates),
-            solution.rate,
-            coarse.modes,
-            extra=EXTRA,
-            tolerance=TOLERANCE,
-        )
-        masses = level.density * level.grid.volumes
-        negative = (lowest_diffusion(chart.raw_diffusion(level.grid.centres)) < -1e-9).reshape(
-            masses.shape
-        )
+        count, search = len(solution.numbers.rates), (coarse.modes, EXTRA, TOLERANCE)
+        level = solve_near(chart, coarse.grid, solution.schemes, count, solution.rate, *search)
+        masses = (level.density * level.grid.volumes).ravel()
+        negative = lowest_diffusion(chart.raw_diffusion(level.grid.centres)) < -1e-9
         return None if masses[negative].sum() > NEGATIVE else level
 
     def _near(self, process: DiffusionProcess, level: Level) -> GeneratorReport:
@@ -118,6 +102,7 @@ class PerturbedPlaneAnalysis:
             committors=tuple(committors_near(process, report.committors, self.committors)),
         )
         rates = matched(level.numbers.rates, solution.numbers.rates)
+        shown = rates[: len(spectrum.eigenvalues)]
         numbers = law_numbers(level.numbers.moments)
         assert numbers.skewness is not None
         assert numbers.kurtosis is not None
@@ -128,40 +113,34 @@ class PerturbedPlaneAnalysis:
             covariance=tuple(map(tuple, numbers.covariance.tolist())),
             skewness=tuple(numbers.skewness.tolist()),
             kurtosis=tuple(numbers.kurtosis.tolist()),
-            density=law.density if self._density is None else self._density.of_model(chart, level),
+            density=law.density
+            if self._density is None
+            else self._density.density_of(chart, level),
             circulation=numbers.circulation,
             entropy_production=numbers.entropy_production,
         )
         return replace(
             found,
             stationary=own,
-            spectrum=Spectrum(
-                rates[: len(spectrum.eigenvalues)],
-                1 / rates[: len(spectrum.eigenvalues)].real,
-                None,
-                np.zeros(len(rates)),
-                None,
-            ),
+            spectrum=Spectrum(shown, 1 / shown.real, None, np.zeros(len(rates)), None),
             correlations=self._correlations_of(chart, level, rates),
         )
 
     @cached_property
     def _density(self) -> CoarseDensity | None:
         law = self.report.stationary
-        return (
-            CoarseDensity.of(self.solution, law)
-            if isinstance(law, MultivariateDistribution) and law.density.size
-            else None
-        )
+        if not isinstance(law, MultivariateDistribution) or not law.density.size:
+            return None
+        return CoarseDensity.of(self.solution, law)
 
     @cached_property
     def _own_rates(self) -> ComplexArray:
-        """(k,) the solution's rates on the coarsest cells [1/time]."""
+        """Rates of the solution on the coarsest cells (k,) [1/time]."""
         return matched(self.solution.first.numbers.rates, self.solution.numbers.rates)
 
     @cached_property
     def _model(self) -> LevelModel | None:
-        """The solution's small models on its coarsest cells."""
+        """Small models of the solution on its coarsest cells."""
         solution = self.solution
         slowest = float(solution.numbers.rates[0].real)
         return level_model(
@@ -175,7 +154,8 @@ class PerturbedPlaneAnalysis:
         if not isinstance(correlations, Correlations):
             return correlations
         exact, coarse = solution.numbers.rates, self._own_rates
-        # Real parts by their ratio, so that they stay positive; imaginary parts by their difference, as they may vanish.
+        # Real parts are corrected by their ratio, so that they stay positive, and imaginary parts
+        # by their difference, as they may vanish.
         better = exact.real * rates.real / coarse.real + 1j * (
             exact.imag + rates.imag - coarse.imag
         )
@@ -197,8 +177,10 @@ class PerturbedPlaneAnalysis:
 
 
 def _corrected(model: LevelModel, own: ComplexArray, better: ComplexArray) -> LevelModel:
-    """The small models with `better` in place of the level's `own` slowest rates (k,): a wave that decays and turns a little too
-    fast is soon out of step with the one that it is compared with."""
+    """Replace the level's `own` slowest rates (k,) of the small models by `better` ones.
+
+    A wave that decays and turns a little too fast is soon out of phase with the reference.
+    """
 
     def corrected(small: SmallModel) -> SmallModel:
         rates = small.rates.copy()

@@ -1,1 +1,1 @@
-"""Sample paths of a diffusion process in any number of coordinates, and what they say of its law."""
+"""Simulated paths of a diffusion process in any number of coordinates, and estimates from them."""

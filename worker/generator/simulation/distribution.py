@@ -1,25 +1,35 @@
-"""The stationary law of a process as simulated paths show it, or that they ran away or did not settle."""
+"""Stationary distribution from simulated paths, or the reason why they show none."""
 
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.generator.numerics.semidefinite_cholesky import root_of
+from worker.generator.linear.fixed_points import gaussian_covariance
 from worker.generator.process import DiffusionProcess, FloatArray
+from worker.generator.quantities.report import GeneratorReport
 from worker.generator.quantities.stationary import SimulatedLaw
 from worker.generator.simulation.estimates import estimated
-from worker.generator.simulation.runs import BURN_IN, Run, run
-from worker.generator.simulation.steps import PART, fastest_rate, stepper_of
+from worker.generator.simulation.paths import (
+    BURN_IN,
+    PART,
+    Run,
+    fastest_rate,
+    run,
+    semidefinite_cholesky,
+    stepper_of,
+)
 
 PATHS = 400
 STEPS = 2_400
-"""Paths, and steps of the run: together 1 to 3 s on one core."""
+"""Number of paths and of steps: together 1 to 3 s on one core."""
 DOUBTFUL, SIGNIFICANT = 2.5, 4.0
-"""Standard errors by which parts of the run, or paths from different starts, may not differ: else the run goes on, and has no
-answer."""
+"""Standard errors by which parts of the run, or paths from different starts, may differ.
+
+Beyond the first the run goes on; beyond the second there is no answer.
+"""
 FINER = 4
-"""Where a path ran away, steps shorter by this factor tell whether it was the step that threw it out."""
+"""Factor by which steps are shortened once a path has escaped, as the step may have caused it."""
 
 
 def simulated_law(
@@ -30,15 +40,21 @@ def simulated_law(
     *,
     seed: int = 0,
 ) -> SimulatedLaw | None:
-    """Paths from around `starts` (m, d), Gaussian with covariances `spreads` (m, d, d), equally many from each [state].
+    """Simulate paths, equally many from each start, and estimate the stationary distribution.
 
-    lengths   (d,) typical of the coordinates, for those along which the starts are all the same [state]
+    None where nothing sets the length of a step: the drift has no slope, and the noise is constant.
 
-    None where nothing says how long a step is to be: the drift has no slope, and the noise is the same everywhere.
+    Parameters
+    ----------
+    process : process
+    starts : (m, d) means of the Gaussian initial distributions [state]
+    spreads : (m, d, d) covariances of the initial distributions [state²]
+    lengths : (d,) typical lengths of coordinates along which all starts are the same [state]
+    seed : seed of the random numbers
     """
     generator = np.random.default_rng(seed)
     group = np.arange(PATHS) % len(starts)
-    roots, _ = root_of(spreads)
+    roots = semidefinite_cholesky(spreads)
     cloud = starts[group] + np.einsum(
         "nij,nj->ni", roots[group], generator.standard_normal((PATHS, starts.shape[1]))
     )
@@ -54,7 +70,7 @@ def simulated_law(
     if paths.escaped.any():
         paths = run(stepper, cloud, centre, scale, step=step / FINER, steps=STEPS, seed=seed)
     else:
-        # The law may be wider than the cloud that the paths started from, and faster at its rim.
+        # The distribution may be wider than the initial one, and rates may be higher at its rim.
         settled = PART / fastest_rate(stepper, centre + scale * paths.fine[-1], scale)
         if settled < step / 2:
             paths = run(stepper, cloud, centre, scale, step=settled, steps=STEPS, seed=seed)
@@ -91,8 +107,9 @@ def _escape(paths: Run, whole: float) -> str:
     sides = {"positive" if value > 0 else "negative" for value in away[:, along]}
     where = f"large {next(iter(sides))} values" if len(sides) == 1 else "large values of both signs"
     return (
-        f"{len(away)} of {len(paths.escaped)} simulated paths escaped within {whole:.4g} units of time, towards {where} of "
-        f"coordinate {along + 1}, so the process does not appear to be ergodic"
+        f"{len(away)} of {len(paths.escaped)} simulated paths escaped within "
+        f"{whole:.4g} units of time, towards {where} of coordinate {along + 1}, "
+        "so the process does not appear to be ergodic"
     )
 
 
@@ -103,7 +120,11 @@ def _unsettled(
     whole: float,
     most: float = SIGNIFICANT,
 ) -> str | None:
-    """Whether the paths' first quarter or half differs from what follows, or the second half hangs on where they started."""
+    """Say why the paths are not stationary; None where they are.
+
+    Their first quarter or half must not differ from the rest, nor the second half depend on the
+    start.
+    """
     z = paths.fine[:, :, [turn is None for turn in periods]]
     if not z.size:
         return None
@@ -121,7 +142,73 @@ def _unsettled(
         error = np.sqrt(own.var(axis=0) / len(own) + rest.var(axis=0) / len(rest))
         if np.max(np.abs(own.mean(axis=0) - rest.mean(axis=0)) / error) > most:
             return (
-                f"after {whole:.4g} units of time the simulated paths still depended on the stable fixed point that they "
-                "started from: transitions between the wells are too rare to be simulated, and the population of each is unknown"
+                f"after {whole:.4g} units of time the simulated paths still depended on the "
+                "stable fixed point that they started from: transitions between the wells are too "
+                "rare to be simulated, and the population of each is unknown"
             )
     return None
+
+
+PART_OF_RECTANGLE = 0.25
+"""Standard deviation of the starts, over half the rectangle, if there is no stable fixed point."""
+
+
+def with_simulation(
+    process: DiffusionProcess, report: GeneratorReport, rectangle: FloatArray
+) -> GeneratorReport:
+    """Add to a report what simulated paths show.
+
+    The paths start at the stable fixed points, or else around the middle of the rectangle.
+
+    Parameters
+    ----------
+    process : process
+    report : report of its linear approximation
+    rectangle : (d, 2) range of the data [state]
+    """
+    middle, half = rectangle.mean(axis=1), np.diff(rectangle, axis=1)[:, 0] / 2
+    starts, spreads = _starts(process, report)
+    if not starts:
+        starts, spreads = [middle], [np.diag((PART_OF_RECTANGLE * half) ** 2)]
+    law = simulated_law(process, np.array(starts), np.array(spreads), half)
+    if law is None:
+        return report
+    if law.n_escaped:
+        beside = (
+            "distribution and rates are those near the stable fixed point, before paths escape"
+            if report.ergodic
+            else None
+        )
+        return replace(
+            report, simulated=law, ergodic=False, reason=law.reason, approximation=beside
+        )
+    if law.reason is not None or report.stationary is not None:
+        return replace(report, simulated=law)
+    if report.ergodic:
+        return replace(
+            report,
+            simulated=law,
+            approximation=f"{report.approximation}; simulated paths went between them",
+        )
+    if not any(point.stable for point in report.fixed_points):
+        shown = "no stable fixed point was found: only the moments of simulated paths are known"
+        return replace(report, simulated=law, ergodic=True, reason=None, approximation=shown)
+    return replace(report, simulated=law)
+
+
+def _starts(
+    process: DiffusionProcess, report: GeneratorReport
+) -> tuple[list[FloatArray], list[FloatArray]]:
+    """Return the stable fixed points and the covariances of the linear approximations at them."""
+    starts, spreads = [], []
+    for point in report.fixed_points:
+        if not point.stable:
+            continue
+        at = np.array(point.at)
+        covariance = gaussian_covariance(
+            process.drift_jacobian(at[None])[0], process.diffusion(at[None])[0]
+        )
+        if covariance is not None and np.all(np.diag(covariance) >= 0):
+            starts.append(at)
+            spreads.append(covariance)
+    return starts, spreads

@@ -1,4 +1,7 @@
-"""Moments, marginals and correlation times from simulated paths, each with its standard error; equations (G41) and (G42)."""
+"""Moments, marginals and correlation times from simulated paths, each with its standard error.
+
+The estimates are those of equations (G41) and (G42).
+"""
 
 from collections.abc import Callable
 
@@ -6,19 +9,27 @@ import numpy as np
 
 from worker.generator.process import DiffusionProcess, FloatArray, read_only
 from worker.generator.quantities.stationary import Estimates, Marginal, Simulated
-from worker.generator.simulation.runs import Run
+from worker.generator.simulation.paths import Run
 
 GROUPS = 40
 """Groups of paths; leaving out one at a time gives the standard errors."""
 BINS = 60
 WINDOW = 5.0
-"""The autocorrelation is summed up to this many correlation times (Sokal 1997)."""
+"""Upper limit of the autocorrelation's sum, in correlation times (Sokal 1997)."""
 
 
 def estimated(
     paths: Run, centre: FloatArray, scale: FloatArray, process: DiffusionProcess, order: int
 ) -> Estimates:
-    """Of paths none of which ran away; `order` is that of the step's weak convergence."""
+    """Estimate moments, marginals and correlation times from paths none of which escaped.
+
+    Parameters
+    ----------
+    paths : run
+    centre, scale : (d,) origin and unit of the run's states [state]
+    process : process
+    order : order of the step's weak convergence
+    """
     d = len(scale)
     fine, coarse = _raw_moments(paths.fine), _raw_moments(paths.coarse)
     extrapolated = fine + (fine - coarse) / (2**order - 1)
@@ -36,10 +47,8 @@ def estimated(
     covariance, covariance_error = numbers(
         lambda raw: _covariance(raw, d) * np.outer(scale, scale).ravel()
     )
-    skewness, kurtosis = (
-        numbers(lambda raw: _standardised(raw, d, 3)),
-        numbers(lambda raw: _standardised(raw, d, 4)),
-    )
+    skewness = numbers(lambda raw: _standardised(raw, d, 3))
+    kurtosis = numbers(lambda raw: _standardised(raw, d, 4))
     angles = [turn is not None for turn in process.periods]
     table = tuple(
         tuple(
@@ -67,33 +76,25 @@ def estimated(
 
 
 def _raw_moments(z: FloatArray) -> FloatArray:
-    """(GROUPS, 4 d + d²) means of z, z³, z⁴, and z_p z_q, by group; z³ and z⁴ after z, then the products."""
+    """Return the group means of z, z³, z⁴ and z_p z_q: (GROUPS, 3 d + d²)."""
     n = z.shape[1] // GROUPS
     out = []
     for g in range(GROUPS):
         own = z[:, g * n : (g + 1) * n].reshape(-1, z.shape[2])
         square = own * own
-        out.append(
-            np.concatenate(
-                [
-                    own.mean(axis=0),
-                    (square * own).mean(axis=0),
-                    (square * square).mean(axis=0),
-                    (own.T @ own).ravel() / len(own),
-                ]
-            )
-        )
+        means = [power.mean(axis=0) for power in (own, square * own, square * square)]
+        out.append(np.concatenate([*means, (own.T @ own).ravel() / len(own)]))
     return np.array(out)
 
 
 def _covariance(raw: FloatArray, d: int) -> FloatArray:
-    """(n, d²) central second moments."""
+    """Return the central second moments (n, d²)."""
     mean = raw[:, :d]
     return np.asarray(raw[:, 3 * d :] - np.einsum("np,nq->npq", mean, mean).reshape(len(raw), -1))
 
 
 def _standardised(raw: FloatArray, d: int, power: int) -> FloatArray:
-    """(n, d) third or fourth central moment over that power of the standard deviation."""
+    """Return third or fourth central moments over that power of the standard deviation: (n, d)."""
     mean, third, fourth = raw[:, :d], raw[:, d : 2 * d], raw[:, 2 * d : 3 * d]
     second = raw[:, 3 * d :: d + 1]
     variance = second - mean**2
@@ -107,9 +108,10 @@ def _standardised(raw: FloatArray, d: int, power: int) -> FloatArray:
 def _jackknife(
     groups: FloatArray, read: Callable[[FloatArray], FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
-    """What is read from the groups' mean, and its standard error from leaving out one group at a time.
+    """Return what is read from the groups' mean, and its jackknife standard error, group by group.
 
-    groups   (n, k)      read   (m, k) → (m, r)
+    groups  (n, k) means of the groups
+    read    function (m, k) → (m, r) of such means
     """
     n = len(groups)
     whole = groups.mean(axis=0)
@@ -127,25 +129,24 @@ def _step_error(fine: FloatArray, extrapolated: FloatArray, angles: FloatArray) 
 
 
 def _integrated_times(paths: Run, angles: list[bool]) -> tuple[Simulated | None, ...]:
-    """From the averages over the records' intervals, whose covariances add up to the integral however long the intervals are."""
+    """Estimate integrated autocorrelation times from the averages over the records' intervals.
+
+    The covariances of these averages add up to the integral however long the intervals are.
+    """
     records, n, d = paths.averages.shape
     size = n // GROUPS
     away = paths.averages[:, : size * GROUPS] - paths.averages.mean(axis=(0, 1))
     power = np.abs(np.fft.rfft(away, 2 * records, axis=0)) ** 2
-    lagged = (
-        np.fft.irfft(power, 2 * records, axis=0)[:records]
-        / (records - np.arange(records))[:, None, None]
-    )
+    lagged = np.fft.irfft(power, 2 * records, axis=0)[:records]
+    lagged = lagged / (records - np.arange(records))[:, None, None]
     grouped = lagged.reshape(records, GROUPS, size, d).mean(axis=2)
     state = paths.fine[:, : size * GROUPS]
-    variances = (
-        ((state - state.mean(axis=(0, 1))) ** 2).reshape(records, GROUPS, size, d).mean(axis=(0, 2))
-    )
+    squares = (state - state.mean(axis=(0, 1))) ** 2
+    variances = squares.reshape(records, GROUPS, size, d).mean(axis=(0, 2))
     found: list[Simulated | None] = []
     for k in range(d):
-        summed = (
-            np.cumsum(grouped[:, :, k].mean(axis=1)) - grouped[0, :, k].mean() / 2
-        ) / variances[:, k].mean()
+        summed = np.cumsum(grouped[:, :, k].mean(axis=1)) - grouped[0, :, k].mean() / 2
+        summed = summed / variances[:, k].mean()
         enough = np.flatnonzero(np.arange(1, records + 1) >= WINDOW * summed)
         if angles[k] or not enough.size or enough[0] > records // 3:
             found.append(None)
@@ -160,7 +161,7 @@ def _integrated_times(paths: Run, angles: list[bool]) -> tuple[Simulated | None,
 
 
 def _marginal(z: FloatArray, centre: float, scale: float, period: float | None) -> Marginal:
-    """Of one coordinate; z (records, R)."""
+    """Return the marginal distribution of one coordinate from states z (records, R)."""
     x = centre + scale * z
     if period is not None:
         low = centre - period / 2

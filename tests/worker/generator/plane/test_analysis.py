@@ -100,7 +100,8 @@ def test_independent_coordinates_have_the_sums_of_their_rates(a: float) -> None:
 
 
 def test_coupled_double_well_has_the_boltzmann_law_of_its_potential() -> None:
-    # V = x⁴/4 + x²/2 + y² − 2xy, a = ½: integrating y out leaves exp(−4 (x⁴/4 − x²/2)), and y − x is Gaussian of variance 1/8.
+    # V = x⁴/4 + x²/2 + y² − 2xy, a = ½: integrating y out leaves exp(−4 (x⁴/4 − x²/2)), and y − x
+    # is Gaussian of variance 1/8.
     report = analyse(COUPLED)
     weight, second = (quad(lambda x, k=k: x**k * np.exp(2 * x**2 - x**4), -6, 6)[0] for k in (0, 2))
     law = law_of(report)
@@ -134,7 +135,7 @@ def test_oscillator_without_noise_on_its_place_keeps_equipartition() -> None:
 
 
 def test_an_oscillator_that_weak_friction_holds_is_held() -> None:
-    """Friction 0.1 in a double well: exponential fitting on coarse cells heats it faster than that, without end."""
+    """Friction 0.1 in a double well, which exponential fitting on coarse cells would heat."""
     drift = {"x": {"y": 1.0}, "y": {"x": 1.0, "x^3": -1.0, "y": -0.1}}
     process = model(drift, {"y,y": {"1": 0.05}})
     box = settled_box(first_box(process, first_rectangle(process, None)))
@@ -220,7 +221,8 @@ def test_declared_ends_reflect() -> None:
 
 
 def test_limit_cycle_has_a_decay_rate_and_a_period() -> None:
-    # Hopf normal form in polar coordinates: r settles at 1, the angle turns at 3 and diffuses; slowest pair ≈ a/2 + 3i.
+    # Hopf normal form in polar coordinates: r settles at 1, the angle turns at 3 and diffuses;
+    # slowest pair ≈ a/2 + 3i.
     a = 0.05
     radial: Terms = {
         "x": {"x": 1, "x^3": -1, "x*y^2": -1, "y": -3},

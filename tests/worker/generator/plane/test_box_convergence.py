@@ -22,7 +22,10 @@ def model(drift: Terms, diffusion: Terms) -> DiffusionProcess:
 
 
 def heavy(strength: float) -> DiffusionProcess:
-    """−x with a = s(1 + x²), whose density falls like |x|^(−2/s − 2), beside −3y. Slowest rate 1, variance s/(2 − s)."""
+    """−x with a = s(1 + x²), whose density falls like |x|^(−2/s − 2), beside −3y.
+
+    The slowest rate is 1, the variance s/(2 − s).
+    """
     return model(
         {"x": {"x": -1}, "y": {"y": -3}}, {"x,x": {"1": strength, "x^2": strength}, "y,y": {"1": 1}}
     )

@@ -1,4 +1,4 @@
-"""Autocorrelations and power spectra of the plane against closed forms and the analysis of one coordinate."""
+"""Autocorrelations and power spectra of the plane against closed forms and one coordinate."""
 
 import numpy as np
 import pytest

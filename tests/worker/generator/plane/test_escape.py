@@ -1,11 +1,11 @@
-"""Which of many models the drift carries away for ever: the same whether they are looked at one by one or together."""
+"""Escape of many models, tested one by one and together."""
 
 import numpy as np
 import pytest
 
 from contract.generator import ModelTerms
-from worker.generator.plane.box.coordinates import make_chart
-from worker.generator.plane.box.escape import escape, escapes
+from worker.generator.plane.box.box import make_chart
+from worker.generator.plane.box.existence import escape, escapes
 from worker.generator.plane.grid import Span
 from worker.generator.plane.perturbed_model import DISTANCES, FAR, STEPS
 from worker.generator.process import DiffusionProcess
@@ -56,7 +56,7 @@ def test_a_model_that_turns_outward_within_reach_is_found_among_tame_ones(axis: 
 
 
 def test_one_direction_is_enough() -> None:
-    """Along the diagonals r' = −r + (0.5 − k) r³/2 with k = 0.4, outward, along the axes −r − k r³, inward."""
+    """Along the diagonals r' = −r + (0.5 − k) r³/2 with k = 0.4; along the axes −r − k r³."""
     gate = {"x": {"x": -1, "x*y^2": 0.5, "x^3": -0.4}, "y": {"y": -1, "x^2*y": 0.5, "y^3": -0.4}}
     held = {"x": {"x": -1, "x*y^2": 0.5, "x^3": -0.6}, "y": {"y": -1, "x^2*y": 0.5, "y^3": -0.6}}
     assert together(gate, held, gate) == [True, False, True]

@@ -130,7 +130,8 @@ def test_bad_ranges_are_errors() -> None:
 
 
 def test_oscillations_far_out_are_no_escape() -> None:
-    # An inertial particle that starts far from a steep well swings a hundred times further before it turns.
+    # An inertial particle that starts far from a steep well swings a hundred times further before
+    # it turns.
     steep = model({"x": {"y": 1}, "y": {"x^5": -1, "y": -0.5}}, {"y,y": {"1": 0.5}})
     report = analyse(steep)
     assert report.ergodic, report.reason

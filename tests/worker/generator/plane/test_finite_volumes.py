@@ -1,4 +1,4 @@
-"""The matrix of the cells conserves probability, keeps it positive where it can, and is exact on simple laws."""
+"""The matrix of the cells conserves probability, keeps it positive, is exact on simple models."""
 
 from itertools import product
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from contract.generator import ModelTerms
-from worker.generator.plane.box.coordinates import Chart, make_chart
+from worker.generator.plane.box.box import Chart, make_chart
 from worker.generator.plane.eigenmodes import slow_modes, stationary_masses
 from worker.generator.plane.finite_volumes import (
     Coefficients,

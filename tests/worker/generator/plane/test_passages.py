@@ -1,4 +1,4 @@
-"""Passages and committors between places of the plane against the analysis of one coordinate and against series."""
+"""Passages and committors in the plane against those of one coordinate and against series."""
 
 import numpy as np
 import pytest
@@ -100,7 +100,8 @@ DRAGGED: Terms = {"x": {"x": -1}, "y": {"x": 1.5, "y": -2}}
 def test_a_half_plane_is_hit_as_a_level_is_by_the_coordinate_itself(
     drift: Terms, mixed: float
 ) -> None:
-    # The x of all three is the same Ornstein–Uhlenbeck process; the second and third are out of equilibrium.
+    # The x of all three is the same Ornstein–Uhlenbeck process; the second and third are out of
+    # equilibrium.
     process = model(drift, {"x,x": {"1": 1.0}, "x,y": {"1": mixed}, "y,y": {"1": 1.0}})
     found = passage(process, (0.0, 0.3), from_x(0.5))
     mean, deviation = on_the_line({"x": -1}, 1.0, 0.0, 0.5)
@@ -110,7 +111,10 @@ def test_a_half_plane_is_hit_as_a_level_is_by_the_coordinate_itself(
 
 
 def by_differences(drift: FloatArray, n: int, start: tuple[float, float], corner: float) -> float:
-    """Mean time, noise 1, on [−1, 1]² with reflecting walls until x and y both exceed `corner`: central differences, n² steps."""
+    """Mean time, noise 1, on [−1, 1]² with reflecting walls until x and y both exceed `corner`.
+
+    Central differences with n² steps.
+    """
     h = 2 / n
     ones = np.ones(n)
     # A node beyond a wall has the value of its mirror image.
@@ -171,7 +175,8 @@ def test_passages_between_the_wells_are_there_unasked_for(two_wells: Analysis) -
     assert isinstance(there.start, Region)
     assert np.array(there.start.intervals) == pytest.approx(np.array(box.intervals))
     assert (there.start, there.to) == (back.to, back.start)
-    # From the middle of one well to the edge of the other, less than on the line to its middle; by symmetry the same both ways.
+    # From the middle of one well to the edge of the other, less than on the line to its middle; by
+    # symmetry both ways are equal.
     lower, upper = (on_the_line({"x": 1, "x^3": -1}, 0.25, -1.0, to)[0] for to in (0.75, 1.0))
     assert there.mean_time.value is not None
     assert lower < there.mean_time.value < upper

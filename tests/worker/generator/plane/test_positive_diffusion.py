@@ -1,4 +1,4 @@
-"""A diffusion tensor that is negative only where the process hardly ever is: the analysis goes on where it is positive."""
+"""Diffusion tensors that are negative only where the process hardly ever is."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def model(diffusion: Terms, drift: Terms = LINEAR) -> DiffusionProcess:
 
 
 def noise(mixed: float) -> Terms:
-    """a_xy = mixed·xy; with mixed = 0.32 negative where |xy| > 1.56, in the corners of what was seen."""
+    """a_xy = mixed·xy; with mixed = 0.32 negative where |xy| > 1.56, in the corners of the data."""
     return {"x,x": {"1": 0.5}, "x,y": {"x*y": mixed}, "y,y": {"1": 0.5}}
 
 
@@ -38,8 +38,8 @@ def test_rates_and_law_are_those_of_moment_equations(cut_in_the_corners: Analysi
     assert report.domains == SEEN
     assert report.spectrum is not None
     assert report.stationary is not None
-    # Moments of first and second degree close: rates 1 and 1.5, variances a / 2k; between walls three deviations away or more
-    # they are a little faster and smaller.
+    # Moments of first and second degree close: rates 1 and 1.5, variances a / 2k; between walls
+    # three deviations away or more they are a little faster and smaller.
     assert report.spectrum.eigenvalues.real[:2] == pytest.approx([1.0, 1.5], rel=0.02)
     covariance = np.array(report.stationary.covariance, dtype=float)
     assert np.diag(covariance) == pytest.approx([0.25, 1 / 6], rel=0.02)
@@ -86,7 +86,8 @@ def test_where_the_process_would_not_stay_there_is_no_answer(
 
 
 def test_a_coordinate_that_nothing_holds_is_named() -> None:
-    # As of the buffalo: no drift in x was found, and the noise in x falls with y, to zero among the data.
+    # The buffalo has such a model: no drift in x, and noise in x that falls with y, to zero among
+    # the data.
     free = model({"x,x": {"1": 0.5, "y": 0.6}, "y,y": {"1": 0.5}}, {"x": {}, "y": {"y": -1.5}})
     report = analyse(free, observed_range=SEEN)
     assert "nothing holds the process back along x within the observed range" in str(report.reason)

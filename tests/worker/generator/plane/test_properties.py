@@ -12,7 +12,7 @@ from worker.jobs.parameters import process_of
 
 
 class Seen:
-    """The coupled double well in coordinates y = matrix · x + origin, and in another unit of time."""
+    """Coupled double well in coordinates y = matrix · x + origin, and in another unit of time."""
 
     dimension = 2
     domain = ((-np.inf, np.inf), (-np.inf, np.inf))
@@ -43,7 +43,7 @@ class Seen:
 
 
 def numbers(report: GeneratorReport, seen: Seen) -> FloatArray:
-    """Rates, mean, covariance, circulation, entropy production and fixed points, in the base's coordinates."""
+    """Rates, moments, circulation, entropy production and fixed points, transformed back."""
     assert report.ergodic, report.reason
     assert report.spectrum is not None
     law = report.stationary

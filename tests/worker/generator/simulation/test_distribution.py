@@ -1,4 +1,4 @@
-"""Moments of simulated paths against closed forms, three coordinates; an escape and rare passages are answers."""
+"""Moments of simulated paths of three coordinates against closed forms; escapes, rare passages."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,7 @@ from contract.generator import ModelTerms
 from worker.generator.analysis import analyse
 from worker.generator.quantities.stationary import Simulated, SimulatedLaw
 from worker.generator.simulation.distribution import simulated_law
-from worker.generator.simulation.runs import run
-from worker.generator.simulation.steps import stepper_of
+from worker.generator.simulation.paths import run, stepper_of
 from worker.jobs.parameters import process_of
 
 NAMES = "xyz"

@@ -5,7 +5,7 @@ import pytest
 
 from worker.generator.analysis import analyse
 from worker.generator.process import ScalarProcess
-from worker.generator.simulation.steps import stepper_of
+from worker.generator.simulation.paths import stepper_of
 
 PATHS = 1_000
 
@@ -13,7 +13,10 @@ PATHS = 1_000
 def simulated_passage(
     process: ScalarProcess, start: float, to: float, step: float, seed: int
 ) -> tuple[float, float]:
-    """Mean passage time upwards and its standard error; between samples the path may cross as a Brownian bridge does."""
+    """Mean first-passage time upwards and its standard error.
+
+    Between samples the path may cross as a Brownian bridge does.
+    """
     generator = np.random.default_rng(seed)
     x = np.full((PATHS, 1), start)
     stepper = stepper_of(process, np.linspace(start, to, 9)[:, None])

@@ -7,8 +7,7 @@ from functools import partial
 import numpy as np
 
 from worker.generator.errors import InvalidDomainError, UndefinedCoefficientsError
-from worker.generator.numerics.root_isolation import separators
-from worker.generator.numerics.roots import roots
+from worker.generator.numerics.roots import roots, separators
 from worker.generator.process import FloatArray, ScalarFunction, ScalarProcess, value, values
 
 DOUBLINGS = 100

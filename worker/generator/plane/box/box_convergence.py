@@ -1,4 +1,7 @@
-"""Whether the box is wide enough: not by the density at its sides alone, but by what the slowest rate sees of them."""
+"""Test whether the box is wide enough: by the effect of its sides on the slowest rate.
+
+The density at the sides alone does not tell.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -6,8 +9,7 @@ import numpy as np
 
 from worker.generator.errors import GeneratorError
 from worker.generator.plane.box.box import CELLS, Box, moments
-from worker.generator.plane.box.box_search import settled_box
-from worker.generator.plane.box.coarse_distribution import dominated, with_law
+from worker.generator.plane.box.box_search import dominated, settled_box, with_law
 from worker.generator.plane.eigenmodes import slow_modes
 from worker.generator.plane.finite_volumes import Coefficients, Schemes, generator_matrix
 from worker.generator.plane.grid import Axis, Grid, Span
@@ -15,28 +17,28 @@ from worker.generator.plane.grid_refinement import typical_rate
 from worker.generator.process import FloatArray, read_only
 
 TRIED = 48
-"""Cells along each axis on which the box is judged."""
+"""Cells along each axis on which the box is tested."""
 ADDED = 8
-"""Cells by which an open side is moved out to see whether that matters: in the cells' own grading, so they are ever longer."""
+"""Cells by which an open side is moved out, ever longer by the cells' own grading."""
 SETTLED = 1e-3
 """Relative change of the slowest rate by moving sides out below which the box is wide enough."""
 ANOTHER = 0.5
-"""Likewise, from which on it is another mode that is the slowest."""
+"""Relative change of the slowest rate from which on the slowest mode is another one."""
 SEEN = 1e-4
-"""Probability beyond the sides from which on what is there counts, although the data never were there."""
+"""Probability beyond the sides from which on it counts, although the data never were there."""
 SMALLEST_RATE = 1e-10
-"""Rate, in units of a typical one, that the factorisation of the matrix no longer tells from zero."""
+"""Rate, in typical ones, that the factorisation of the matrix no longer distinguishes from zero."""
 ROUNDS = 6
 LONGEST = 7.0
-"""Logarithm of an axis's length, in cores, beyond which its cells are too long to tell anything."""
+"""Logarithm of an axis's length, in cores, beyond which its cells are too long."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Widened:
-    """A box.
+    """Box with the effect of moving its sides out once more.
 
-    change  of the slowest rate by moving its sides out once more, relative; 0 where it is wide enough or that was not tried
-    spread  likewise of the variance along the coordinate that changes most
+    change  relative change of the slowest rate; 0 where the box is wide enough or nothing was moved
+    spread  relative change of the variance along the coordinate that changes most
     """
 
     box: Box
@@ -45,9 +47,10 @@ class Widened:
 
 
 def wide_enough(box: Box, observed: bool) -> Widened:
-    """The settled box, its open sides moved out, along one axis after the other, until the slowest rate does not change by it.
+    """Move open sides out, axis by axis, until the slowest rate does not change by it.
 
-    observed  there are data: a slower mode that lives beyond the sides, where the process hardly ever is, does not count then
+    If `observed`, there are data, and a slower mode beyond the sides does not count where the
+    process hardly ever is.
     """
     found = Widened(box)
     for axis in (0, 1):
@@ -57,21 +60,19 @@ def wide_enough(box: Box, observed: bool) -> Widened:
 
 
 def _widened_along(box: Box, axis: int, observed: bool) -> Widened:
-    """The box wide enough along one axis."""
+    """Widen the box along one axis."""
     effect = Effect(0.0, 0.0, 0.0)
     for _ in range(ROUNDS):
         span = box.spans[axis]
-        longer = (
-            span
-            if span.circle
-            else _longer(span, float(box.walls[axis, 0]), float(box.walls[axis, 1]))
-        )
+        low, high = (float(wall) for wall in box.walls[axis])
+        longer = span if span.circle else _longer(span, low, high)
         if longer == span:
             return Widened(box)
         try:
             effect = _effect(box, axis, longer)
         except (GeneratorError, RuntimeError, ValueError):
-            # Far out the coefficients may be too steep for a matrix: that says nothing against the box.
+            # Far out the coefficients may be too steep for a matrix, which does not rule out the
+            # box.
             return Widened(box)
         if not effect.change >= SETTLED:
             return Widened(box, 0.0, effect.spread)
@@ -81,7 +82,7 @@ def _widened_along(box: Box, axis: int, observed: bool) -> Widened:
             break
         wider = replace(box, spans=(longer, box.spans[1]) if axis == 0 else (box.spans[0], longer))
         try:
-            # Where the law goes on beyond the side, more of it may be further out.
+            # Where the distribution goes on beyond the side, more of it may be further out.
             found = settled_box(wider, shrink=False) if effect.beyond > SEEN else with_law(wider)
         except GeneratorError:
             break
@@ -97,7 +98,7 @@ def _longer(span: Span, lowest: float, highest: float) -> Span:
 
 
 def _graded(span: Span, added: int) -> FloatArray:
-    """The edges of the span's TRIED cells, and of as many more on either side as are added."""
+    """Return the edges of the span's TRIED cells and of `added` more on either side."""
     ends = np.arcsinh((np.array([span.low, span.high]) - span.middle) / span.core)
     step = (ends[1] - ends[0]) / TRIED
     return np.asarray(
@@ -107,9 +108,10 @@ def _graded(span: Span, added: int) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a longer span along one axis does.
+    """Effect of a longer span along one axis.
 
-    change  of the slowest rate, and `spread` of the variance along the axis, relative
+    change  relative change of the slowest rate
+    spread  relative change of the variance along the axis
     beyond  probability beyond the box
     """
 
@@ -119,7 +121,7 @@ class Effect:
 
 
 def _effect(box: Box, axis: int, longer: Span) -> Effect:
-    """The cells within the box stay what they are, so nothing but its sides makes a difference."""
+    """Compare the box with a longer one, whose cells within the box are the same."""
     inner, coarse = box.grid(TRIED), box.grid(CELLS)
     continued = _continued(inner.axes[axis], box.spans[axis], longer)
     outer = Grid((continued, inner.axes[1]) if axis == 0 else (inner.axes[0], continued))
@@ -128,32 +130,26 @@ def _effect(box: Box, axis: int, longer: Span) -> Effect:
     schemes: Schemes = ("upwind", "upwind") if upwind else ("exponential", "exponential")
     rate = typical_rate(box)
     near, far = (
-        slow_modes(
-            generator_matrix(grid, Coefficients.of(box.chart, grid), schemes),
-            1,
-            rate,
-            grid.volumes.ravel(),
-        )
-        for grid in (inner, outer)
+        slow_modes(generator_matrix(grid, coefficients, schemes), 1, rate, grid.volumes.ravel())
+        for grid, coefficients in ((g, Coefficients.of(box.chart, g)) for g in (inner, outer))
     )
     at = outer.centres[:, axis]
     beyond = np.abs(far.masses[(at < box.spans[axis].low) | (at > box.spans[axis].high)]).sum()
     before, after = (
         float(modes.rates[0].real) if len(modes.rates) else np.nan for modes in (near, far)
     )
-    # Two rates below what the factorisation tells from zero are alike.
+    # Two rates below what the factorisation distinguishes from zero count as equal.
     least = SMALLEST_RATE * rate
     narrow, wide = (
         float(moments(grid.centres, modes.masses)[1][axis, axis])
         for grid, modes in ((inner, near), (outer, far))
     )
-    return Effect(
-        abs(max(after, least) / max(before, least) - 1), abs(wide / narrow - 1), float(beyond)
-    )
+    change = abs(max(after, least) / max(before, least) - 1)
+    return Effect(change, abs(wide / narrow - 1), float(beyond))
 
 
 def _continued(axis: Axis, span: Span, longer: Span) -> Axis:
-    """The axis with further cells up to the ends of the longer span."""
+    """Add further cells to the axis, up to the ends of the longer span."""
     edges = _graded(span, ADDED)
     before = edges[:ADDED][edges[:ADDED] > longer.low] if longer.low < span.low else edges[:0]
     after = edges[-ADDED:][edges[-ADDED:] < longer.high] if longer.high > span.high else edges[:0]

@@ -1,4 +1,4 @@
-"""Where to look first: the range of the data, or the surroundings of the fixed points, found at any magnitude."""
+"""First rectangle: the range of the data, or the surroundings of fixed points of any magnitude."""
 
 import numpy as np
 
@@ -9,15 +9,15 @@ from worker.generator.quantities.fixed_points import FixedPoint
 MARGIN = 0.2
 """Part of the observed range that is added on each side."""
 REACH = 6.0
-"""Standard deviations of the law next to a fixed point that are looked at."""
+"""Reach of the surroundings of a fixed point, in standard deviations of the linearised process."""
 TOGETHER = 100.0
-"""Distance between fixed points, in the reach of the first, up to which both are looked at."""
+"""Distance between fixed points, in the first one's reach, up to which both are included."""
 
 
 def first_rectangle(
     process: DiffusionProcess, observed: tuple[tuple[float, float], ...] | None
 ) -> FloatArray:
-    """(d, 2) low and high of each coordinate, inside the domain [state]."""
+    """Return low and high of each coordinate, inside the domain: (d, 2) [state]."""
     domain = np.array(process.domain, dtype=float)
     if observed is not None:
         ranges = np.array(observed, dtype=float)
@@ -33,7 +33,7 @@ def first_rectangle(
             ranges[axis] = domain[axis]
         else:
             length = ranges[axis, 1] - ranges[axis, 0]
-            # A half-line is looked at from its end on.
+            # A half-line starts at its end.
             ranges[axis, 0] = max(ranges[axis, 0], domain[axis, 0])
             ranges[axis, 1] = min(
                 max(ranges[axis, 1], ranges[axis, 0] + length / 2), domain[axis, 1]
@@ -45,7 +45,14 @@ def first_rectangle(
 def fixed_points_in(
     process: DiffusionProcess, rectangle: FloatArray, per_axis: int
 ) -> tuple[FixedPoint, ...]:
-    """The fixed points that Newton's method finds from a lattice over the rectangle (d, 2) and a margin around it."""
+    """Return the fixed points that Newton's method finds from a lattice.
+
+    Parameters
+    ----------
+    process : process
+    rectangle : (d, 2) low and high of each coordinate, to which a margin is added [state]
+    per_axis : points along each coordinate
+    """
     middle, half = rectangle.mean(axis=1), np.diff(rectangle, axis=1)[:, 0] / 2
     sides = np.meshgrid(*[np.linspace(-1.3, 1.3, per_axis)] * len(half), indexing="ij")
     starts = middle + half * np.stack([side.ravel() for side in sides], axis=1)
@@ -61,14 +68,12 @@ def _around_fixed_points(process: DiffusionProcess) -> FloatArray:
         np.where(np.isfinite(domain[:, 1]), domain[:, 1], 0.0),
     )
     sizes = 10.0 ** np.arange(-12, 12.1, 0.5)
-    directions = np.random.default_rng(1).choice([-1.0, 1.0], (8, d)) * np.random.default_rng(
-        2
-    ).uniform(0.2, 1, (8, d))
+    signs = np.random.default_rng(1).choice([-1.0, 1.0], (8, d))
+    directions = signs * np.random.default_rng(2).uniform(0.2, 1, (8, d))
     units = _units(process, origin)
     offsets = (sizes[:, None, None] * directions).reshape(-1, d)
-    found = fixed_points_near(
-        process, origin + units * offsets, units * np.max(np.abs(offsets), axis=1, keepdims=True)
-    )
+    lengths = units * np.max(np.abs(offsets), axis=1, keepdims=True)
+    found = fixed_points_near(process, origin + units * offsets, lengths)
     reaches = [REACH * _reach(process, np.array(point.at)) for point in found]
     usable = [
         (point, reach)
@@ -77,13 +82,12 @@ def _around_fixed_points(process: DiffusionProcess) -> FloatArray:
     ]
     if not usable:
         return np.column_stack([origin - 1, origin + 1])
-    first, length = min(
-        usable,
-        key=lambda pair: (
-            not pair[0].stable,
-            float(np.max(np.abs(np.array(pair[0].at) - origin) / pair[1])),
-        ),
-    )
+
+    def rank(pair: tuple[FixedPoint, FloatArray]) -> tuple[bool, float]:
+        point, reach = pair
+        return not point.stable, float(np.max(np.abs(np.array(point.at) - origin) / reach))
+
+    first, length = min(usable, key=rank)
     near = [
         (np.array(p.at), r)
         for p, r in usable
@@ -95,8 +99,10 @@ def _around_fixed_points(process: DiffusionProcess) -> FloatArray:
 
 
 def _units(process: DiffusionProcess, at: FloatArray) -> FloatArray:
-    """(d,) how far the noise, and what the drift makes of it, moves each coordinate, relative to each other: metres beside
-    nanometres; ones where it does not say."""
+    """Return how far noise moves the coordinates relative to each other, also through the drift.
+
+    Metres may stand beside nanometres. The result (d,) is ones where noise and drift do not tell.
+    """
     jacobian, noise = process.drift_jacobian(at[None])[0], process.diffusion(at[None])[0]
     if not (np.isfinite(jacobian).all() and np.isfinite(noise).all()):
         return np.ones(len(at))
@@ -109,7 +115,10 @@ def _units(process: DiffusionProcess, at: FloatArray) -> FloatArray:
 
 
 def _reach(process: DiffusionProcess, at: FloatArray) -> FloatArray:
-    """(d,) standard deviations of the law next to a fixed point; of an unstable one, had it as strong a pull as it has push."""
+    """Return the standard deviations (d,) of the linearised process at a fixed point.
+
+    An unstable one counts as if it attracted as strongly as it repels.
+    """
     jacobian, noise = process.drift_jacobian(at[None])[0], process.diffusion(at[None])[0]
     rates = np.linalg.eigvals(jacobian)
     excess = float(np.max(rates.real))

@@ -1,15 +1,15 @@
-"""The committor in the plane, equation (G51)."""
+"""Committor in the plane, equation (G51)."""
 
 import numpy as np
 
 from worker.generator.plane.eigenmodes import factorised
 from worker.generator.plane.finite_volumes import Schemes
 from worker.generator.plane.grid import Grid, points
-from worker.generator.plane.passages.passage_mesh import Scene
+from worker.generator.plane.passages.passage_mesh import PassageMesh
 from worker.generator.plane.passages.passage_moments import (
     FITTED,
     UPWIND,
-    Ground,
+    DiscreteProcess,
     orders_of,
     weak_noise,
 )
@@ -23,11 +23,14 @@ LARGEST_ERROR = 0.05
 """Change by the extrapolation above which there is no answer."""
 
 
-def committed(scene: Scene, start: Region) -> tuple[Committed | str, Schemes]:
-    """The committor of the scene's goal against the region `start`, or why it has none; and by which schemes fluxes were had."""
-    schemes = UPWIND if weak_noise(scene) else FITTED
-    coarse, fine = (at_corners(scene, start, cells, schemes) for cells in LEVELS)
-    order = orders_of(scene.goal, schemes)[0]
+def solve_committor(mesh: PassageMesh, start: Region) -> tuple[Committed | str, Schemes]:
+    """Return the committor of the goal against the region `start` and its schemes.
+
+    A reason stands for the committor where there is none.
+    """
+    schemes = UPWIND if weak_noise(mesh) else FITTED
+    coarse, fine = (at_corners(mesh, start, cells, schemes) for cells in LEVELS)
+    order = orders_of(mesh.goal, schemes)[0]
     ratio = (LEVELS[1] / LEVELS[0]) ** order
     values = (ratio * fine - coarse) / (ratio - 1)
     known = np.isfinite(values)
@@ -37,20 +40,29 @@ def committed(scene: Scene, start: Region) -> tuple[Committed | str, Schemes]:
             "a region is too narrow for them, or the noise too weak"
         )
         return why, schemes
-    grid = scene.grid(LEVELS[0])
+    grid = mesh.grid(LEVELS[0])
     x, y = (
-        scene.chart.state(np.column_stack([axis.edges] * 2))[:, k]
+        mesh.chart.state(np.column_stack([axis.edges] * 2))[:, k]
         for k, axis in enumerate(grid.axes)
     )
     return Committed((read_only(x), read_only(y)), read_only(np.clip(values, 0.0, 1.0))), schemes
 
 
-def at_corners(scene: Scene, start: Region, cells: int, schemes: Schemes) -> FloatArray:
-    """(n + 1, n + 1) values at the corners of the coarsest cells; those of the regions are exact."""
-    ground = Ground.of(scene, cells, schemes)
-    grid, left = ground.grid, ground.until(scene, (start, scene.goal))
-    values = np.where(scene.cells_of(scene.goal, grid), 1.0, np.nan).ravel()
-    values[scene.cells_of(start, grid).ravel()] = 0.0
+def at_corners(mesh: PassageMesh, start: Region, cells: int, schemes: Schemes) -> FloatArray:
+    """Return the committor at the corners of the coarsest cells (n + 1, n + 1).
+
+    Values in the regions are exact.
+
+    Parameters
+    ----------
+    mesh, start : domain with the goal, and the region where the committor is 0
+    cells : cells along each axis
+    schemes : schemes of the fluxes along both axes
+    """
+    discrete = DiscreteProcess.of(mesh, cells, schemes)
+    grid, left = discrete.grid, discrete.absorbed_in(mesh, (start, mesh.goal))
+    values = np.where(mesh.cells_of(mesh.goal, grid), 1.0, np.nan).ravel()
+    values[mesh.cells_of(start, grid).ravel()] = 0.0
     try:
         values[left.free] = factorised(left.matrix).solve(-left.exits[:, 1], "T")
     except RuntimeError:
@@ -58,9 +70,9 @@ def at_corners(scene: Scene, start: Region, cells: int, schemes: Schemes) -> Flo
     step = cells // LEVELS[0]
     corners = _corner_values(grid, values.reshape(grid.shape))[::step, ::step]
     edges = [axis.edges[::step] for axis in grid.axes]
-    at = scene.chart.state(points(edges[0], edges[1]))
-    for region, value in ((start, 0.0), (scene.goal, 1.0)):
-        held = _closed(region, at).holds(at, scene.chart.process.periods)
+    at = mesh.chart.state(points(edges[0], edges[1]))
+    for region, value in ((start, 0.0), (mesh.goal, 1.0)):
+        held = _closed(region, at).holds(at, mesh.chart.process.periods)
         corners[held.reshape(corners.shape)] = value
     return corners
 
@@ -77,7 +89,7 @@ def _closed(region: Region, at: FloatArray) -> Region:
 
 
 def _corner_values(grid: Grid, values: FloatArray) -> FloatArray:
-    """Linear interpolation from the cells' centres to their corners, along one axis after the other."""
+    """Interpolate linearly from the cells' centres to their corners, one axis after the other."""
     for k, axis in enumerate(grid.axes):
         table = np.moveaxis(values, k, 0)
         width = axis.widths[:, None]

@@ -1,15 +1,89 @@
-"""The cells on which a passage is timed: along the state's own coordinates, with edges on those of the places."""
+"""Domain and cells of passages, along the coordinates of the state.
+
+The edges of the cells fall on those of the places, on every level of refinement.
+"""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.interpolate import PchipInterpolator
 
-from worker.generator.plane.box.coordinates import Chart, make_chart
+from worker.generator.plane.box.box import Chart, make_chart
 from worker.generator.plane.grid import Axis, Grid, Span
-from worker.generator.plane.passages.aligned_mesh import AlignedSpan, aligned
-from worker.generator.process import DiffusionProcess, FloatArray
+from worker.generator.plane.grid_refinement import Solution
+from worker.generator.process import DiffusionProcess, FloatArray, read_only
 from worker.generator.quantities.regions import Point, Region
+
+BASE = 16
+"""Steps of an axis between which lines may stand; all levels are multiples of it."""
+SAME = 1e-6
+"""Distance, in lengths of the axis, below which a line counts as its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedSpan:
+    """Axis with lines to which the edges of its cells are fitted.
+
+    span   extent
+    knots  numbers of the edges, of BASE, that stand on lines or ends, increasing
+    steps  their positions, in 0 … 1 along the span's own even steps
+    lines  their positions in the span's coordinate
+    """
+
+    span: Span
+    knots: FloatArray
+    steps: FloatArray
+    lines: FloatArray
+
+    def cut(self, count: int) -> Axis:
+        """Cut the axis into `count` cells, a multiple of BASE, evenly graded between the lines."""
+        warp = PchipInterpolator(self.knots / BASE, self.steps)
+        steps = warp(np.arange(count + 1) / count)
+        edges = _placed(self.span, steps)
+        edges[np.round(self.knots * count / BASE).astype(int)] = self.lines
+        return Axis(read_only(edges), self.span.circle)
+
+
+def aligned(span: Span, lines: list[float]) -> AlignedSpan | None:
+    """Align the span with the lines inside it; None where there are more than half of BASE."""
+    length = span.high - span.low
+    inside = sorted(
+        {line for line in lines if SAME * length < line - span.low < (1 - SAME) * length}
+    )
+    apart = [line for k, line in enumerate(inside) if not k or line - inside[k - 1] > SAME * length]
+    if len(apart) > BASE // 2:
+        return None
+    steps = _steps(span, np.array(apart))
+    knots = np.round(steps * BASE).astype(int)
+    # No knot stands before its left neighbour, nor behind its right neighbour.
+    for k in range(len(knots)):
+        knots[k] = max(knots[k], (knots[k - 1] if k else 0) + 1)
+    for k in reversed(range(len(knots))):
+        knots[k] = min(knots[k], (knots[k + 1] if k + 1 < len(knots) else BASE) - 1)
+    return AlignedSpan(
+        span,
+        read_only(np.array([0, *knots, BASE], dtype=float)),
+        read_only(np.array([0.0, *steps, 1.0])),
+        read_only(np.array([span.low, *apart, span.high])),
+    )
+
+
+def _steps(span: Span, lines: FloatArray) -> FloatArray:
+    if span.circle:
+        return np.asarray((lines - span.low) / (span.high - span.low))
+    first, last = np.arcsinh((np.array([span.low, span.high]) - span.middle) / span.core)
+    return np.asarray((np.arcsinh((lines - span.middle) / span.core) - first) / (last - first))
+
+
+def _placed(span: Span, steps: FloatArray) -> FloatArray:
+    if span.circle:
+        return np.asarray(span.low + steps * (span.high - span.low))
+    first, last = np.arcsinh((np.array([span.low, span.high]) - span.middle) / span.core)
+    edges = span.middle + span.core * np.sinh(first + steps * (last - first))
+    edges[0], edges[-1] = span.low, span.high
+    return np.asarray(edges)
+
 
 BEYOND = 0.1
 """Part of an axis that is added behind a place that lies outside it."""
@@ -18,13 +92,13 @@ LONGEST = 4.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stage:
-    """Where the process lives.
+class PassageDomain:
+    """Rectangle of states in which passages take place.
 
-    process  the process
-    spans    along each coordinate [state]
+    process  process
+    spans    extent along each coordinate [state]
     peak     (2,) a state of high density [state]
-    cut      see `Chart`
+    cut      whether the process is reflected where its diffusion is not positive, see `Chart`
     """
 
     process: DiffusionProcess
@@ -34,13 +108,13 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scene:
-    """A stage with lines along the edges of a passage's places.
+class PassageMesh:
+    """Domain with mesh lines along the edges of a passage's places.
 
-    chart        the coordinates in units of their spread
-    spans        the axes, in the chart's coordinates
+    chart        coordinates in units of their spread
+    spans        axes, in the chart's coordinates
     peak         (2,) a state of high density [state]
-    start, goal  the places [state]
+    start, goal  places [state]
     """
 
     chart: Chart
@@ -50,29 +124,35 @@ class Scene:
     goal: Region
 
     def grid(self, cells: int) -> Grid:
-        """The rectangle in cells × cells cells, a multiple of 16."""
+        """Cut the rectangle into cells × cells cells, a multiple of 16."""
         return Grid((self.spans[0].cut(cells), self.spans[1].cut(cells)))
 
     def cells_of(self, region: Region, grid: Grid) -> NDArray[np.bool_]:
-        """(n₀, n₁) which cells belong to the region."""
+        """Return which cells belong to the region (n₀, n₁)."""
         return region.holds(self.chart.state(grid.centres), self.chart.process.periods).reshape(
             grid.shape
         )
 
     def around(self, point: Point, grid: Grid) -> FloatArray:
-        """(n₀ · n₁,) weights with which the values of the cells around a point give the value there."""
+        """Return the weights (n₀ · n₁,) of the cells in a linear interpolation to a point."""
         u = self.chart.coordinates(np.array([point]))[0]
         first, second = (_shares(axis, float(u[k])) for k, axis in enumerate(grid.axes))
         return np.outer(first, second).ravel()
 
 
-def scene_of(stage: Stage, start: Point | Region, goal: Region) -> Scene | str:
-    """The scene of a passage, or why it cannot be set."""
-    process = stage.process
-    scale = np.array([span.high - span.low if span.circle else span.core for span in stage.spans])
-    origin = np.array([span.middle for span in stage.spans])
+def passage_mesh(domain: PassageDomain, start: Point | Region, goal: Region) -> PassageMesh | str:
+    """Align the cells with the places of a passage, or say why that is impossible.
+
+    Parameters
+    ----------
+    domain : rectangle of states
+    start, goal : places [state]
+    """
+    process = domain.process
+    scale = np.array([span.high - span.low if span.circle else span.core for span in domain.spans])
+    origin = np.array([span.middle for span in domain.spans])
     spans = []
-    for axis, (span, period) in enumerate(zip(stage.spans, process.periods, strict=True)):
+    for axis, (span, period) in enumerate(zip(domain.spans, process.periods, strict=True)):
         lines = [end for place in (start, goal) for end in _ends(place, axis) if np.isfinite(end)]
         if period is not None:
             lines = [span.low + float(np.mod(line - span.low, period)) for line in lines]
@@ -92,12 +172,14 @@ def scene_of(stage: Stage, start: Point | Region, goal: Region) -> Scene | str:
             return "the regions of the passage have too many edges"
         spans.append(fitted)
     chart = make_chart(process, origin, np.diag(scale**2), np.eye(2), free=False)
-    return Scene(replace(chart, cut=stage.cut), (spans[0], spans[1]), stage.peak, start, goal)
+    return PassageMesh(
+        replace(chart, cut=domain.cut), (spans[0], spans[1]), domain.peak, start, goal
+    )
 
 
-def with_process(scene: Scene, process: DiffusionProcess) -> Scene:
-    """The same cells for another process."""
-    return replace(scene, chart=replace(scene.chart, process=process))
+def with_process(mesh: PassageMesh, process: DiffusionProcess) -> PassageMesh:
+    """Put another process on the same cells."""
+    return replace(mesh, chart=replace(mesh.chart, process=process))
 
 
 def _ends(place: Point | Region, axis: int) -> tuple[float, ...]:
@@ -105,7 +187,7 @@ def _ends(place: Point | Region, axis: int) -> tuple[float, ...]:
 
 
 def _reaching(span: Span, lines: list[float], domain: tuple[float, float]) -> Span | None:
-    """The span made long enough for lines outside it; None where that is far."""
+    """Lengthen the span to lines outside it; None where they are far."""
     length = span.high - span.low
     low, high = min(lines, default=span.low), max(lines, default=span.high)
     low = max(low - BEYOND * length, domain[0]) if low <= span.low else span.low
@@ -114,7 +196,7 @@ def _reaching(span: Span, lines: list[float], domain: tuple[float, float]) -> Sp
 
 
 def _shares(axis: Axis, at: float) -> FloatArray:
-    """(n,) linear interpolation between the centres of cells; at the outermost ones their own value."""
+    """Return the weights (n,) of cells in linear interpolation; the outermost are constant."""
     shares = np.zeros(axis.count)
     right = int(np.searchsorted(axis.centres, at))
     left = right - 1
@@ -132,3 +214,57 @@ def _shares(axis: Axis, at: float) -> FloatArray:
     share = (at - axis.centres[left]) / (axis.centres[right] - axis.centres[left])
     shares[left], shares[right] = 1 - share, share
     return shares
+
+
+LOW = 1e-8
+"""Density, over its peak, at which the domain ends."""
+MARGIN = 0.05
+"""Part of the length in use that is added on either side."""
+CORE = 2.0
+"""Half width of the finely cut part of an axis, in standard deviations."""
+REACH = 6.0
+"""Standard deviations of a Gaussian distribution that the domain reaches from the mean."""
+
+
+def passage_domain(solution: Solution) -> PassageDomain:
+    """Return the rectangle of states around the distribution on the finest cells."""
+    level, chart = solution.finest, solution.box.chart
+    process = chart.process
+    states, density = chart.state(level.grid.centres), level.density.ravel()
+    masses = np.maximum(density * level.grid.volumes.ravel(), 0.0)
+    masses = masses / masses.sum()
+    mean = masses @ states
+    deviation = np.sqrt(masses @ (states - mean) ** 2)
+    used = states[density >= LOW * density.max()]
+    spans = []
+    for axis, ((low, high), period) in enumerate(zip(process.domain, process.periods, strict=True)):
+        if period is not None:
+            corner = np.array([[span.low for span in solution.box.spans]])
+            first = float(chart.state(corner)[0, axis])
+            spans.append(Span(first, first + period, first, 1.0, circle=True))
+            continue
+        first, last = float(used[:, axis].min()), float(used[:, axis].max())
+        margin = MARGIN * (last - first)
+        # A wall nearer than the margin ends the domain: the outermost centres lie half a cell
+        # before it.
+        low, high = max(first - margin, low), min(last + margin, high)
+        spans.append(Span(low, high, float(mean[axis]), CORE * float(deviation[axis])))
+    return PassageDomain(process, (spans[0], spans[1]), states[int(np.argmax(density))], chart.cut)
+
+
+def gaussian_passage_domain(
+    process: DiffusionProcess, mean: FloatArray, covariance: FloatArray
+) -> PassageDomain:
+    """Return the rectangle of states around a Gaussian distribution.
+
+    Parameters
+    ----------
+    process : process
+    mean, covariance : moments of the distribution, (2,) [state] and (2, 2) [state²]
+    """
+    deviation = np.sqrt(np.diag(covariance))
+    spans = [
+        Span(float(m - REACH * s), float(m + REACH * s), float(m), CORE * float(s))
+        for m, s in zip(mean, deviation, strict=True)
+    ]
+    return PassageDomain(process, (spans[0], spans[1]), mean)

@@ -1,35 +1,135 @@
-"""First passages between places of the plane: moments of their time on ever finer cells, extrapolated until they settle."""
+"""First-passage times between places of the plane, from ever finer cells with absorbing sets.
+
+The moments of the time are extrapolated until they settle.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csc_array
 
-from worker.generator.plane.box.coarse_distribution import dominated
+from worker.generator.plane.box.box_search import dominated
 from worker.generator.plane.eigenmodes import factorised, stationary_masses
 from worker.generator.plane.finite_volumes import (
     Coefficients,
     FaceTerm,
     Schemes,
+    absorbed_flux,
+    cell_numbers,
     face_terms,
     generator_matrix,
 )
-from worker.generator.plane.grid import Grid
-from worker.generator.plane.passages.absorbing import SHUT, Absorbing, absorbing_generator
-from worker.generator.plane.passages.passage_mesh import Scene
+from worker.generator.plane.grid import Grid, IndexArray
+from worker.generator.plane.passages.passage_mesh import PassageMesh
 from worker.generator.process import FloatArray
 from worker.generator.quantities.regions import Region
+
+SHUT = -1
+"""Owner of cells that the process never enters."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Absorbing:
+    """Process until it enters an absorbing set.
+
+    free    (m,) numbers of the cells outside the sets
+    matrix  (m, m) rate of change of the free cells' masses, transposed for functions [1/time]
+    exits   (m, sets) rate at which each free cell's mass enters each set [1/time]
+    """
+
+    free: IndexArray
+    matrix: csc_array
+    exits: FloatArray
+
+
+def absorbing_generator(
+    grid: Grid,
+    coefficients: Coefficients,
+    terms: tuple[list[FaceTerm], list[FaceTerm]],
+    absorbed: NDArray[np.int64],
+    sets: int,
+) -> Absorbing:
+    """Build the generator with p = 0 on the edges of absorbing sets, which are faces of the grid.
+
+    The density next to an edge is the odd continuation of that outside. The flux into a set is
+    fitted exponentially over the half cell before it, and so is right with and without noise across
+    the edge.
+
+    Parameters
+    ----------
+    grid, coefficients : cells, and drift and diffusion on them
+    terms : terms of the flux through the faces of either axis, see `face_terms`
+    absorbed : (n₀, n₁) number of each cell's set, 1 … sets; 0 outside, SHUT for closed cells
+    sets : number of absorbing sets
+    """
+    owner = absorbed.ravel()
+    pieces: list[tuple[IndexArray, IndexArray, FloatArray]] = []
+    exits = np.zeros((owner.size, sets))
+    for axis in (0, 1):
+        own, other = grid.axes[axis], grid.axes[1 - axis]
+        numbers = cell_numbers(grid, axis)
+        before, after = (numbers[own.neighbour(step)[0]].ravel() for step in (0, 1))
+        length = np.tile(other.widths, len(own.faces))
+        pieces += _between_free_cells(grid, terms[axis], owner, before, after, length)
+        for cell, beyond, side in ((before, after, 1), (after, before, -1)):
+            entering = np.flatnonzero((owner[cell] == 0) & (owner[beyond] > 0))
+            flux = (absorbed_flux(grid, coefficients, axis, side).ravel() * length)[entering]
+            pieces.append((cell[entering], cell[entering], -flux))
+            np.add.at(exits, (cell[entering], owner[beyond[entering]] - 1), flux)
+    volumes = grid.volumes.ravel()
+    row, column, rate = (np.concatenate(part) for part in zip(*pieces, strict=True))
+    free = np.flatnonzero(owner == 0)
+    place = np.zeros(owner.size, dtype=np.int64)
+    place[free] = np.arange(len(free))
+    shape = len(free), len(free)
+    matrix = coo_array((rate / volumes[column], (place[row], place[column])), shape=shape)
+    return Absorbing(free, csc_array(matrix), exits[free] / volumes[free, None])
+
+
+def _between_free_cells(
+    grid: Grid,
+    terms: list[FaceTerm],
+    owner: IndexArray,
+    before: IndexArray,
+    after: IndexArray,
+    length: FloatArray,
+) -> list[tuple[IndexArray, IndexArray, FloatArray]]:
+    """Return the flux through an axis's faces between free cells.
+
+    Rows, columns and rates are per unit of the column's density.
+    """
+    inner = np.flatnonzero((owner[before] == 0) & (owner[after] == 0))
+    widths = [
+        np.broadcast_to(w, grid.shape).ravel()
+        for w in (grid.axes[0].widths[:, None], grid.axes[1].widths)
+    ]
+    pieces: list[tuple[IndexArray, IndexArray, FloatArray]] = []
+    for cells, coefficient, nearest, along in terms:
+        column, own = cells.ravel()[inner], nearest.ravel()[inner]
+        rate = np.broadcast_to(coefficient, cells.shape).ravel()[inner] * length[inner]
+        # Beyond the edge of a set the density is continued oddly, so that it vanishes on the edge.
+        # Into closed cells it is continued evenly.
+        rate = np.where(owner[column] > 0, -rate * widths[along][column] / widths[along][own], rate)
+        column = np.where(owner[column] != 0, own, column)
+        pieces += [(before[inner], column, -rate), (after[inner], column, rate)]
+    return pieces
+
 
 LEVELS = (32, 48, 64, 96, 128)
 """Cells along each axis, level by level."""
 SETTLED = 2e-4
-"""Change of the logarithm of the mean time by the last step at which the levels end."""
+"""Change of the logarithm of the mean time by the last step at which refinement ends."""
 LARGEST_ERROR = 0.02
-"""Likewise, above which no time is given."""
+"""Change of the logarithm of the mean time above which no time is given."""
 ORDERS: dict[str, tuple[float, float]] = {"exponential": (2, 4), "upwind": (2, 3)}
 """Powers of the cells' length in the error of each scheme."""
 CORNERED = (4 / 3, 2)
-"""Likewise where the goal has corners, from which the time grows like the distance to the power 2/3."""
+"""Powers in the error where the goal has corners.
+
+From a corner the time grows like the distance to the power 2/3.
+"""
 FITTED: Schemes = ("exponential", "exponential")
 UNSETTLED = (
     "the time does not converge on the finest cells: "
@@ -37,17 +137,18 @@ UNSETTLED = (
 )
 UPWIND: Schemes = ("upwind", "upwind")
 LIGHT = 1e-12
-"""Share of the law in a region below which there is no mean over it."""
+"""Probability of a region below which no mean over it is taken."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Hit:
-    """The time of a passage.
+class PassageMoments:
+    """Moments of a first-passage time.
 
-    logs     (levels, 2) logarithms of its mean and standard deviation, from coarse to fine cells [log time]
-    log_mean, log_deviation   extrapolated
-    schemes  by which fluxes were had
-    error    change of `log_mean` by the last step
+    logs           (levels, 2) logarithms of mean and standard deviation, from coarse to fine cells
+    log_mean       extrapolated logarithm of the mean time
+    log_deviation  extrapolated logarithm of the standard deviation
+    schemes        schemes of the fluxes along both axes
+    error          change of `log_mean` by the last step
     """
 
     logs: FloatArray
@@ -57,36 +158,35 @@ class Hit:
     error: float
 
 
-def hit(scene: Scene) -> Hit | str:
-    """The passage, or why it has no time."""
+def passage_moments(mesh: PassageMesh) -> PassageMoments | str:
+    """Return the moments of the first-passage time, or why it has none."""
     tried = []
-    for schemes in (UPWIND,) if weak_noise(scene) else (FITTED, UPWIND):
-        orders = orders_of(scene.goal, schemes)
+    for schemes in (UPWIND,) if weak_noise(mesh) else (FITTED, UPWIND):
+        orders = orders_of(mesh.goal, schemes)
         logs = np.array(
-            [log_moments(scene, Ground.of(scene, cells, schemes)) for cells in LEVELS[:3]]
+            [log_moments(mesh, DiscreteProcess.of(mesh, cells, schemes)) for cells in LEVELS[:3]]
         )
-        before, now = (
-            _extrapolated(logs[:2], LEVELS[:2], orders),
-            _extrapolated(logs, LEVELS[:3], orders),
-        )
+        before, now = (_extrapolated(logs[:n], LEVELS[:n], orders) for n in (2, 3))
         change = abs(now[0] - before[0])
         tried.append((change if np.isfinite(change) else np.inf, schemes, logs, now))
     change, schemes, logs, now = min(tried, key=lambda attempt: attempt[0])
-    orders = orders_of(scene.goal, schemes)
+    orders = orders_of(mesh.goal, schemes)
     for level in (3, 4):
         if change < SETTLED:
             break
-        logs = np.vstack([logs, log_moments(scene, Ground.of(scene, LEVELS[level], schemes))])
+        logs = np.vstack(
+            [logs, log_moments(mesh, DiscreteProcess.of(mesh, LEVELS[level], schemes))]
+        )
         before, now = now, _extrapolated(logs[-3:], LEVELS[level - 2 : level + 1], orders)
         change = abs(now[0] - before[0])
     if not change < LARGEST_ERROR:
         return UNSETTLED
-    return Hit(logs, float(now[0]), float(now[1]), schemes, float(change))
+    return PassageMoments(logs, float(now[0]), float(now[1]), schemes, float(change))
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
-    """A process on cells: what passages between any places whose edges they fit have in common."""
+class DiscreteProcess:
+    """Discretised process, common to passages between all places whose edges its cells fit."""
 
     grid: Grid
     coefficients: Coefficients
@@ -94,44 +194,46 @@ class Ground:
     peak: FloatArray
 
     @classmethod
-    def of(cls, scene: Scene, cells: int, schemes: Schemes) -> "Ground":
-        """The scene in cells × cells cells."""
-        grid = scene.grid(cells)
-        return cls(
-            grid,
-            Coefficients.of(scene.chart, grid),
-            schemes,
-            scene.chart.coordinates(scene.peak[None]),
-        )
+    def of(cls, mesh: PassageMesh, cells: int, schemes: Schemes) -> "DiscreteProcess":
+        """Discretise the process on cells × cells cells.
+
+        Parameters
+        ----------
+        mesh : domain aligned with the places
+        cells : cells along each axis
+        schemes : schemes of the fluxes along both axes
+        """
+        grid, peak = mesh.grid(cells), mesh.chart.coordinates(mesh.peak[None])
+        return cls(grid, Coefficients.of(mesh.chart, grid), schemes, peak)
 
     @cached_property
     def law(self) -> FloatArray:
-        """(n,) masses of the stationary law; nan where there is none to be found."""
+        """Stationary masses (n,); nan where none can be found."""
         pin = int(np.argmin(np.sum((self.grid.centres - self.peak) ** 2, axis=1)))
         return stationary_masses(generator_matrix(self.grid, self.coefficients, self.schemes), pin)
 
     @cached_property
     def terms(self) -> tuple[list[FaceTerm], list[FaceTerm]]:
-        """What flows through the faces of either axis."""
+        """Terms of the flux through the faces of either axis."""
         first, second = (
             face_terms(self.grid, self.coefficients, axis, self.schemes[axis]) for axis in (0, 1)
         )
         return first, second
 
-    def until(self, scene: Scene, sets: tuple[Region, ...]) -> Absorbing:
-        """The process until it enters one of the regions."""
+    def absorbed_in(self, mesh: PassageMesh, sets: tuple[Region, ...]) -> Absorbing:
+        """Return the process until it enters one of the regions."""
         absorbed = np.zeros(self.grid.shape, dtype=np.int64)
         if self.coefficients.closed is not None:
             absorbed[self.coefficients.closed.reshape(self.grid.shape)] = SHUT
         for number, region in enumerate(sets, start=1):
-            absorbed[scene.cells_of(region, self.grid) & (absorbed == 0)] = number
+            absorbed[mesh.cells_of(region, self.grid) & (absorbed == 0)] = number
         return absorbing_generator(self.grid, self.coefficients, self.terms, absorbed, len(sets))
 
 
-def log_moments(scene: Scene, ground: Ground) -> FloatArray:
-    """(2,) logarithms of mean and standard deviation on one grid; nan where the cells cannot tell."""
-    weights = _start(scene, ground)
-    left = ground.until(scene, (scene.goal,))
+def log_moments(mesh: PassageMesh, discrete: DiscreteProcess) -> FloatArray:
+    """Return the logarithms of mean and standard deviation on one grid (2,), nan if undefined."""
+    weights = _start(mesh, discrete)
+    left = discrete.absorbed_in(mesh, (mesh.goal,))
     try:
         solver = factorised(left.matrix)
     except RuntimeError:
@@ -141,28 +243,31 @@ def log_moments(scene: Scene, ground: Ground) -> FloatArray:
     here = weights[left.free]
     with np.errstate(all="ignore"):
         mean = float(here @ first)
-        # Both moments about a mean of the same size lose no digits: the deviation is at least a good part of it.
+        # Both moments, about a mean of similar size, lose no digits: the deviation is a good part
+        # of it.
         return np.asarray(np.log(np.array([mean, np.sqrt(here @ second - mean**2)])))
 
 
-def _start(scene: Scene, ground: Ground) -> FloatArray:
-    """(n,) weights of the cells at the start of the passage."""
-    if not isinstance(scene.start, Region):
-        return scene.around(scene.start, ground.grid)
-    here = np.where(scene.cells_of(scene.start, ground.grid).ravel(), ground.law, 0.0)
+def _start(mesh: PassageMesh, discrete: DiscreteProcess) -> FloatArray:
+    """Return the weights of the cells at the start of the passage (n,)."""
+    if not isinstance(mesh.start, Region):
+        return mesh.around(mesh.start, discrete.grid)
+    here = np.where(mesh.cells_of(mesh.start, discrete.grid).ravel(), discrete.law, 0.0)
     total = float(here.sum())
     return here / total if total > LIGHT else np.full(len(here), np.nan)
 
 
-def weak_noise(scene: Scene) -> bool:
-    """Whether drift dominates noise over the coarsest cells, where the process is."""
-    ground = Ground.of(scene, LEVELS[1], FITTED)
-    masses = np.abs(ground.law)
-    return any(dominated(ground.coefficients.peclet(ground.grid, axis), masses) for axis in (0, 1))
+def weak_noise(mesh: PassageMesh) -> bool:
+    """Return whether drift dominates noise over the coarsest cells, where the process is."""
+    discrete = DiscreteProcess.of(mesh, LEVELS[1], FITTED)
+    masses = np.abs(discrete.law)
+    return any(
+        dominated(discrete.coefficients.peclet(discrete.grid, axis), masses) for axis in (0, 1)
+    )
 
 
 def orders_of(goal: Region, schemes: Schemes) -> tuple[float, float]:
-    """The two leading powers of the cells' length in the error."""
+    """Return the two leading powers of the cells' length in the error."""
     if np.isfinite(np.array(goal.intervals)).any(axis=1).all():
         return CORNERED
     return ORDERS["upwind" if "upwind" in schemes else "exponential"]
@@ -171,7 +276,7 @@ def orders_of(goal: Region, schemes: Schemes) -> tuple[float, float]:
 def _extrapolated(
     logs: FloatArray, levels: tuple[int, ...], orders: tuple[float, float]
 ) -> FloatArray:
-    """(levels, …) → (…): without the leading powers of the cells' length in the error."""
+    """Remove the leading powers of the cells' length from the error: (levels, …) → (…)."""
     n = len(levels)
     lengths = levels[0] / np.array(levels, dtype=float)
     weights = np.linalg.solve(

@@ -1,24 +1,38 @@
-"""Passage times and committors between places of the plane: those asked for, and those between neighbouring wells."""
+"""First-passage times and committors between places: requested ones, and those between wells.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+Models near an analysed one have theirs on the coarsest cells of the other.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
 from worker.generator.linear.fixed_points import gaussian_covariance
 from worker.generator.plane.finite_volumes import Schemes
-from worker.generator.plane.passages.committor import committed
-from worker.generator.plane.passages.passage_mesh import Scene, Stage, scene_of
-from worker.generator.plane.passages.passage_moments import hit
+from worker.generator.plane.passages.committor import LEVELS as COMMITTOR_LEVELS
+from worker.generator.plane.passages.committor import at_corners, solve_committor
+from worker.generator.plane.passages.passage_mesh import (
+    PassageDomain,
+    PassageMesh,
+    passage_mesh,
+    with_process,
+)
+from worker.generator.plane.passages.passage_moments import (
+    LEVELS,
+    DiscreteProcess,
+    log_moments,
+    passage_moments,
+)
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.quantities.fixed_points import FixedPoint
-from worker.generator.quantities.passages import Committor, SpatialPassage, Timing
+from worker.generator.quantities.passages import Committed, Committor, SpatialPassage, Timing
 from worker.generator.quantities.regions import Pair, Place, Region
 
 MOST_WELLS = 6
-"""Stable fixed points above which no passages are timed unless they are asked for."""
-NOT_HIT = (
+"""Stable fixed points above which only requested passages are timed."""
+NEVER_HIT = (
     "a process of two variables with noise never hits a single point; give a region as the target"
 )
 NUMBERS = (
@@ -28,9 +42,9 @@ NUMBERS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solved:
-    """What a passage or a committor was read from: cells, and the schemes by which fluxes were had."""
+    """Domain and schemes from which a passage or a committor was computed."""
 
-    scene: Scene
+    mesh: PassageMesh
     schemes: Schemes
 
 
@@ -39,32 +53,47 @@ Committors = list[tuple[Committor, Solved | None]]
 
 
 def passages_between(
-    stage: Stage, asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]
+    domain: PassageDomain, asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]
 ) -> Passages:
-    """The passages asked for, then those between neighbouring wells in both directions; each with what it was read from, None
-    where it has no time."""
-    wells = wells_of(stage.process, fixed)
+    """Return the requested passages, then those between neighbouring wells in both directions.
+
+    Each comes with its domain and schemes, None where it has no time.
+
+    Parameters
+    ----------
+    domain : rectangle of states
+    asked : requested pairs of places
+    fixed : fixed points
+    """
+    wells = wells_of(domain.process, fixed)
     around = [pair for a, b in neighbours(wells) for pair in ((a, b), (b, a))]
-    return [
-        _passage(stage, *pair) for pair in (*asked, *(pair for pair in around if pair not in asked))
-    ]
+    pairs = (*asked, *(pair for pair in around if pair not in asked))
+    return [_passage(domain, *pair) for pair in pairs]
 
 
 def committors_between(
-    stage: Stage, asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]
+    domain: PassageDomain, asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]
 ) -> Committors:
-    """The committors asked for, then those between neighbouring wells; each with what it was read from, None where there is
-    none."""
-    around = neighbours(wells_of(stage.process, fixed))
-    return [
-        _committor(stage, *pair)
-        for pair in (*asked, *(pair for pair in around if pair not in asked))
-    ]
+    """Return the requested committors, then those between neighbouring wells.
+
+    Each comes with its domain and schemes, None where there is no committor.
+
+    Parameters
+    ----------
+    domain : rectangle of states
+    asked : requested pairs of places
+    fixed : fixed points
+    """
+    around = neighbours(wells_of(domain.process, fixed))
+    pairs = (*asked, *(pair for pair in around if pair not in asked))
+    return [_committor(domain, *pair) for pair in pairs]
 
 
 def wells_of(process: DiffusionProcess, fixed: tuple[FixedPoint, ...]) -> list[Region]:
-    """The box around each stable fixed point that reaches one standard deviation of the linear process next to it along each
-    coordinate; none where there are too many."""
+    """Return a box around each stable fixed point; none where there are too many.
+
+    Along each coordinate it reaches one standard deviation of the linearised process.
+    """
     found = []
     for point in fixed:
         at = np.array(point.at)
@@ -84,7 +113,7 @@ def wells_of(process: DiffusionProcess, fixed: tuple[FixedPoint, ...]) -> list[R
 
 
 def neighbours(wells: list[Region]) -> list[tuple[Region, Region]]:
-    """The pairs of wells that have no third one between them, and do not overlap."""
+    """Return the pairs of wells that do not overlap and have no third one between them."""
     middles = [np.mean(well.intervals, axis=1) for well in wells]
     size = np.ptp(middles, axis=0) if wells else np.ones(2)
     size = np.where(size > 0, size, 1.0)
@@ -101,46 +130,42 @@ def neighbours(wells: list[Region]) -> list[tuple[Region, Region]]:
     return pairs
 
 
-def _passage(stage: Stage, start: Place, to: Place) -> tuple[SpatialPassage, Solved | None]:
-    problem = _problem(start) or (_problem(to) if isinstance(to, Region) else NOT_HIT)
+def _passage(
+    domain: PassageDomain, start: Place, to: Place
+) -> tuple[SpatialPassage, Solved | None]:
+    problem = _problem(start) or (_problem(to) if isinstance(to, Region) else NEVER_HIT)
     if problem is not None:
         return SpatialPassage(start, to, Timing(None, problem)), None
     assert isinstance(to, Region)
     assert not isinstance(start, float)
-    if not isinstance(start, Region) and to.holds(np.array([start]), stage.process.periods)[0]:
+    if not isinstance(start, Region) and to.holds(np.array([start]), domain.process.periods)[0]:
         return SpatialPassage(start, to, Timing(0.0), Timing(0.0)), None
-    scene = scene_of(stage, start, to)
-    if isinstance(scene, str):
-        return SpatialPassage(start, to, Timing(None, scene)), None
-    found = hit(scene)
+    mesh = passage_mesh(domain, start, to)
+    if isinstance(mesh, str):
+        return SpatialPassage(start, to, Timing(None, mesh)), None
+    found = passage_moments(mesh)
     if isinstance(found, str):
         return SpatialPassage(start, to, Timing(None, found)), None
     passage = SpatialPassage(
         start, to, Timing.from_log(found.log_mean), Timing.from_log(found.log_deviation)
     )
-    return passage, Solved(scene, found.schemes)
+    return passage, Solved(mesh, found.schemes)
 
 
-def _committor(stage: Stage, start: Place, to: Place) -> tuple[Committor, Solved | None]:
+def _committor(domain: PassageDomain, start: Place, to: Place) -> tuple[Committor, Solved | None]:
     if not isinstance(start, Region) or not isinstance(to, Region):
-        return Committor(
-            start,
-            to,
-            None,
-            "a committor of two variables is between two regions; a single point is never hit",
-        ), None
-    problem = (
-        _problem(start)
-        or _problem(to)
-        or ("the two regions overlap" if _overlap(start, to) else None)
-    )
-    scene = problem if problem is not None else scene_of(stage, start, to)
-    if isinstance(scene, str):
-        return Committor(start, to, None, scene), None
-    found, schemes = committed(scene, start)
+        why = "a committor of two variables is between two regions; a single point is never hit"
+        return Committor(start, to, None, why), None
+    problem = _problem(start) or _problem(to)
+    if problem is None and _overlap(start, to):
+        problem = "the two regions overlap"
+    mesh = problem if problem is not None else passage_mesh(domain, start, to)
+    if isinstance(mesh, str):
+        return Committor(start, to, None, mesh), None
+    found, schemes = solve_committor(mesh, start)
     if isinstance(found, str):
         return Committor(start, to, None, found), None
-    return Committor(start, to, found), Solved(scene, schemes)
+    return Committor(start, to, found), Solved(mesh, schemes)
 
 
 def _problem(place: Place) -> str | None:
@@ -148,9 +173,9 @@ def _problem(place: Place) -> str | None:
         return NUMBERS.format(dimension=2)
     if isinstance(place, Region):
         return place.problem
-    return (
-        None if len(place) == 2 else f"a point in two variables has two numbers, not {len(place)}"
-    )
+    if len(place) == 2:
+        return None
+    return f"a point in two variables has two numbers, not {len(place)}"
 
 
 def _overlap(first: Region, second: Region) -> bool:
@@ -162,3 +187,59 @@ def _overlap(first: Region, second: Region) -> bool:
 
 def _distance(a: FloatArray, b: FloatArray, size: FloatArray) -> float:
     return float(np.linalg.norm((a - b) / size))
+
+
+def passages_near(
+    process: DiffusionProcess, passages: Sequence[SpatialPassage], solved: Sequence[Solved | None]
+) -> Iterator[SpatialPassage]:
+    """Yield a report's passages for another process.
+
+    Passages on the same cells, such as the way there and the way back, share what they can.
+
+    Parameters
+    ----------
+    process : process
+    passages : passages of the report
+    solved : domain and schemes of each of them, None where it has no time
+    """
+    discretised: dict[tuple[object, ...], DiscreteProcess] = {}
+    for passage, on in zip(passages, solved, strict=True):
+        if on is None:
+            yield replace(passage, mean_time=Timing(None), deviation=None)
+            continue
+        mesh = with_process(on.mesh, process)
+        chart, axes = mesh.chart, mesh.grid(LEVELS[0]).axes
+        key = (
+            on.schemes,
+            chart.matrix.tobytes(),
+            chart.origin.tobytes(),
+            *(axis.edges.tobytes() for axis in axes),
+        )
+        if key not in discretised:
+            discretised[key] = DiscreteProcess.of(mesh, LEVELS[0], on.schemes)
+        mean, deviation = (
+            Timing(None) if np.isnan(log) else Timing.from_log(float(log))
+            for log in log_moments(mesh, discretised[key])
+        )
+        yield replace(passage, mean_time=mean, deviation=deviation)
+
+
+def committors_near(
+    process: DiffusionProcess, committors: Sequence[Committor], solved: Sequence[Solved | None]
+) -> Iterator[Committor]:
+    """Yield a report's committors for another process.
+
+    Parameters
+    ----------
+    process : process
+    committors : committors of the report
+    solved : domain and schemes of each of them, None where there is none
+    """
+    for committor, on in zip(committors, solved, strict=True):
+        if on is None or committor.found is None or not isinstance(committor.start, Region):
+            yield committor
+            continue
+        values = at_corners(
+            with_process(on.mesh, process), committor.start, COMMITTOR_LEVELS[0], on.schemes
+        )
+        yield replace(committor, found=Committed(committor.found.grid, values))
