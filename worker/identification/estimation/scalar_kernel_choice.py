@@ -26,7 +26,7 @@ from worker.identification.estimation.problem import Problem
 from worker.identification.selection.cross_validation import (
     FEWEST_FOLDS,
     N_FOLDS,
-    Candidate,
+    KernelCandidate,
     KernelChoice,
     choice_among,
     folds_of,
@@ -78,7 +78,7 @@ def judge(
     rule: SamplingRule,
     at_nodes: KernelStatistics,
     weights: Weights,
-) -> list[Candidate]:
+) -> list[KernelCandidate]:
     """Held-out scores and variances of each of these kernels."""
     functions, time = problem.library.internal(at_nodes.nodes), at_nodes.time
     system = drift_system(rule, at_nodes, problem.library)
@@ -90,7 +90,7 @@ def judge(
         information=(instruments * time[:, None]).T @ functions,
     )
 
-    def candidate(k: Kernels) -> Candidate:
+    def candidate(k: Kernels) -> KernelCandidate:
         at = k.at(at_nodes.nodes)
         by_drift, by_diffusion = whitening(at, weights.drift), whitening(at, weights.diffusion)
         variances = (
@@ -102,7 +102,7 @@ def judge(
             if None in variances
             else held_out(by_drift @ folds.design, folds.response @ by_drift.T, held_out_score)
         )
-        return Candidate(len(k.centres), k.bandwidth, scores, *variances)
+        return KernelCandidate(len(k.centres), k.bandwidth, scores, *variances)
 
     return [candidate(k) for k in kernels]
 
@@ -202,7 +202,7 @@ def _judge(
     likelihoods: list[WindowProducts],
     sample: Sample,
     variance: LocalVariance,
-) -> Candidate:
+) -> KernelCandidate:
     """folds and likelihoods: columns (n_folds, n_instruments, n_columns) of this candidate's instruments and of g/ω_p."""
     at_sample = np.concatenate(instruments.at(sample.instrument), axis=1).T
     step, functions, omega = sample.step, sample.functions, variance.at(sample.instrument)
@@ -235,7 +235,9 @@ def _judge(
         )
     of_drift, of_diffusion = (_mean(values) for values in zip(*variances, strict=True))
     total = None if of_drift is None or of_diffusion is None else np.sum(scores, axis=0)
-    return Candidate(instruments.n_kernels, instruments.bandwidth, total, of_drift, of_diffusion)
+    return KernelCandidate(
+        instruments.n_kernels, instruments.bandwidth, total, of_drift, of_diffusion
+    )
 
 
 def _root(at_sample: Floats, variance: Floats) -> Floats:

@@ -98,7 +98,7 @@ def folds_of(values: Floats, n_folds: int = N_FOLDS) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
+class KernelCandidate:
     """Kernels that were tried.
 
     count, bandwidth     number of kernels, and h
@@ -130,7 +130,7 @@ class KernelChoice:
     n_folds      number of folds of the cross-validation
     """
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[KernelCandidate, ...]
     chosen: int | None
     n_folds: int
 
@@ -150,7 +150,7 @@ class KernelChoice:
         return KernelChoice(candidates, self.chosen, self.n_folds)
 
 
-def choice_among(candidates: list[Candidate], n_folds: int) -> KernelChoice:
+def choice_among(candidates: list[KernelCandidate], n_folds: int) -> KernelChoice:
     """Choose the most precise kernels by (M29) within two standard errors of the best score.
 
     Of equally precise candidates the one with the fewest kernels is taken. The score's noise is

@@ -25,7 +25,7 @@ from worker.identification.estimation.problem import Problem
 from worker.identification.estimation.scalar_kernel_choice import choose_kernels, judge
 from worker.identification.findings import findings
 from worker.identification.selection.cross_validation import (
-    Candidate,
+    KernelCandidate,
     KernelChoice,
     choice_among,
     folds_of,
@@ -58,7 +58,7 @@ def _at_nodes(problem: Problem) -> tuple[KernelStatistics, Weights]:
     return statistics, first_weights(statistics.under(problem.kernels), problem.kernels)
 
 
-def _judged(problem: Problem, *kernels: Kernels) -> list[Candidate]:
+def _judged(problem: Problem, *kernels: Kernels) -> list[KernelCandidate]:
     return judge(kernels, problem, TRAPEZOID, *_at_nodes(problem))
 
 
