@@ -13,7 +13,7 @@ from worker.identification.checks.scalar_residuals import ResidualMoments
 from worker.identification.estimation.coefficient_intervals import confidence_interval
 from worker.identification.identified_model import ComponentFit, IdentifiedModel
 from worker.identification.selection.best_subset import Curve
-from worker.identification.selection.cross_validation import KernelChoice
+from worker.identification.selection.kernel_choice import KernelChoice
 from worker.identification.symbolic_process import expression
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from worker.identification.equations.regression import wider_root
 from worker.identification.estimation.coefficient_intervals import confidence_interval
 from worker.identification.model_sampling import draw_models
+from worker.identification.regression import wider_root
 from worker.identification.selection.best_subset import Estimate
 from worker.identification.selection.support_selection import (
     AlternativeSupport,

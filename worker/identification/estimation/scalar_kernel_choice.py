@@ -14,16 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
-from worker.identification.equations.regression import inverse_square_root, noise_covariance
-from worker.identification.equations.relative_efficiency import (
-    local_variance,
-    variance_over_bound,
-    whitening,
-)
 from worker.identification.estimation.cell_equations import N_BLOCKS, Weights
 from worker.identification.estimation.direct_equations import SMALLEST_EIGENVALUE, walk
 from worker.identification.estimation.problem import Problem
-from worker.identification.selection.cross_validation import (
+from worker.identification.regression import inverse_square_root, noise_covariance
+from worker.identification.selection.kernel_choice import (
     FEWEST_FOLDS,
     N_FOLDS,
     KernelCandidate,
@@ -31,7 +26,10 @@ from worker.identification.selection.cross_validation import (
     choice_among,
     folds_of,
     held_out,
+    local_variance,
     make_held_out_score,
+    variance_over_bound,
+    whitening,
 )
 from worker.identification.sums.cell_rules import drift_system
 from worker.identification.sums.instruments import Instruments

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
-from worker.identification.equations.regression import NormalEquations, solve
+from worker.identification.regression import NormalEquations, solve
 from worker.identification.selection.supports import (
     GrowingSupport,
     ShrinkingSupport,

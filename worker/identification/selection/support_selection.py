@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
-from worker.identification.equations.regression import NormalEquations
+from worker.identification.regression import NormalEquations
 from worker.identification.selection.best_subset import (
     Candidate,
     Curve,

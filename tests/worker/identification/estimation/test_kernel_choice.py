@@ -16,7 +16,6 @@ from worker.identification.data.trajectories import (
     measure_scales,
 )
 from worker.identification.data.windows import Space
-from worker.identification.equations.relative_efficiency import variance_over_bound, whitening
 from worker.identification.estimation.cell_equations import Weights, first_weights, gather_for
 from worker.identification.estimation.estimator import identify
 from worker.identification.estimation.fit import Fit
@@ -24,13 +23,15 @@ from worker.identification.estimation.kernel_grid import make_grid
 from worker.identification.estimation.problem import Problem
 from worker.identification.estimation.scalar_kernel_choice import choose_kernels, judge
 from worker.identification.findings import findings
-from worker.identification.selection.cross_validation import (
+from worker.identification.selection.kernel_choice import (
     KernelCandidate,
     KernelChoice,
     choice_among,
     folds_of,
     held_out,
     make_held_out_score,
+    variance_over_bound,
+    whitening,
 )
 from worker.identification.sums.cell_rules import drift_system
 from worker.identification.sums.kernel_statistics import KernelStatistics
