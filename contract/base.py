@@ -1,10 +1,15 @@
-"""The base of every document: frozen, no unknown fields, no NaN, every field with a description."""
+"""Documents: frozen, no unknown fields, no NaN, described and perhaps deprecated fields, terms."""
 
 import re
+from dataclasses import dataclass
+from datetime import date
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.fields import ComputedFieldInfo, FieldInfo
+from pydantic_core import PydanticCustomError
+
+from grammar.terms import LONGEST, NotATerm, parse
 
 _WRAPPED = re.compile(r"(?<!\n)\n(?!\n)")
 _UNIT = re.compile(r"\[([\w/()·²³]+)\]")
@@ -50,3 +55,57 @@ Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 Interval = tuple[float | None, float | None]
 """Lower and upper end; `null` is an unbounded end."""
+
+
+def checked_term(text: str) -> str:
+    """Return the term as given. Raises ValueError, which names what is not understood and where."""
+    try:
+        parse(text)
+    except NotATerm as error:
+        message = f"the term {error.fault}"
+        # A plain ValueError's message would begin with the words "Value error".
+        raise PydanticCustomError("term", "{message}", {"message": message}) from None
+    return text
+
+
+Term = Annotated[str, Field(min_length=1, max_length=LONGEST), AfterValidator(checked_term)]
+"""A term by its text, e.g. `x^3` or `sin(2*x)`."""
+
+
+EXTENSION = "x-deprecation"
+"""Key of a JSON Schema or an OpenAPI operation that holds `since`, `link` and `sunset`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deprecation:
+    """Deprecation of an operation or a field, which new callers should not use.
+
+    since     date of deprecation
+    link      address of a text that says what to use instead
+    sunset    date from which it may be removed; None if that is not decided
+    """
+
+    since: date
+    link: str
+    sunset: date | None = None
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """Entries for `json_schema_extra` of a field or `openapi_extra` of a route."""
+        dates = {"since": self.since.isoformat(), "link": self.link}
+        if self.sunset is not None:
+            dates["sunset"] = self.sunset.isoformat()
+        return {"deprecated": True, EXTENSION: dates}
+
+    @classmethod
+    def of(cls, extra: Any) -> "Deprecation | None":
+        """Read a deprecation from the entries of `extra`; None if there is none."""
+        dates = extra.get(EXTENSION) if isinstance(extra, dict) else None
+        if dates is None:
+            return None
+        sunset = dates.get("sunset")
+        return cls(
+            date.fromisoformat(dates["since"]),
+            dates["link"],
+            date.fromisoformat(sunset) if sunset else None,
+        )

@@ -5,8 +5,7 @@ from typing import Annotated, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from contract.base import Document, Interval, Name
-from contract.terms import Term
+from contract.base import Document, Interval, Name, Term
 from grammar.terms import parse, variables_of
 
 Coefficients = Annotated[

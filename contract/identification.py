@@ -4,9 +4,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from contract.base import Document, Interval, Name
+from contract.base import Document, Interval, Name, Term
 from contract.datasets import PositiveFinite
-from contract.terms import Term
 
 
 class LibraryParameters(Document):

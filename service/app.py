@@ -14,20 +14,10 @@ from service.job_polling import JobWatch
 from service.metrics import Metrics
 from service.openapi import interface
 from service.queue import CeleryQueue
-from service.readers.limits import Limits
+from service.readers.options import Limits
 from service.readers.process import read_upload
 from service.requests.middleware import ExchangeMiddleware
-from service.routes import (
-    datasets,
-    events,
-    health,
-    jobs,
-    pages,
-    previews,
-    reports,
-    schemas,
-    webhooks,
-)
+from service.routes import datasets, events, health, jobs, pages, schemas
 from service.settings import ServiceSettings
 from storage.blobs import open_blobs
 from storage.redis.connection import connect
@@ -75,12 +65,11 @@ def create_app(
     app.state.context = context
     for router in (
         datasets.router,
-        previews.router,
         jobs.router,
         events.router,
-        reports.router,
+        pages.reports,
         schemas.router,
-        webhooks.router,
+        events.webhooks,
         health.router,
         pages.router,
     ):

@@ -5,7 +5,7 @@ import re
 import secrets
 import time
 
-from contract.webhooks import SECRET_PREFIX
+from contract.jobs import SECRET_PREFIX
 
 _TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}", re.ASCII)
 _JOB = re.compile(r"job_[0-9a-v]{26}", re.ASCII)

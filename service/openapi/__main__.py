@@ -12,8 +12,7 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from service.app import create_app
-from service.openapi import schema_reference
-from service.openapi.schemas import schemas
+from service.openapi.schemas import reference_page, schemas
 from service.settings import ServiceSettings
 
 FOLDER = Path(__file__).parents[2] / "openapi"
@@ -27,7 +26,7 @@ def files(app: FastAPI) -> dict[Path, str]:
         path: json.dumps(value, indent=2, ensure_ascii=False) + "\n"
         for path, value in documents.items()
     }
-    return texts | {Path("..", "docs", "reference.md"): schema_reference.page(schemas())}
+    return texts | {Path("..", "docs", "reference.md"): reference_page(schemas())}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -24,8 +24,7 @@ def main() -> int:
     _bind(request["limits"])
     # NumPy is imported after the limits are set, because its memory counts against them, too.
     from service.readers.errors import UnreadableData, too_large
-    from service.readers.layout import Layout
-    from service.readers.limits import Limits
+    from service.readers.options import Layout, Limits
     from service.readers.reading import read
 
     try:

@@ -7,8 +7,6 @@ import numpy as np
 from service.readers.cells import LOOKS_GROUPED
 from service.readers.clock import elapsed
 from service.readers.errors import UnreadableData, layout_fault
-from service.readers.layout import Layout
-from service.readers.limits import Limits
 from service.readers.names import (
     SECONDS,
     bare,
@@ -21,7 +19,7 @@ from service.readers.names import (
     unit_of_time_name,
     words,
 )
-from service.readers.notes import Notes
+from service.readers.options import Layout, Limits, Notes
 from service.readers.roles import (
     counts_samples,
     groups_of,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from service.readers.notes import Notes
+from service.readers.options import Notes
 from service.readers.table import Flags, Floats, Integers, Record
 
 _LONG_RUN = 8

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from contract.datasets import DatasetReport, Layout
 from service.readers.errors import UnreadableData, too_large
 from service.readers.formats.sniffing import format_of
-from service.readers.limits import Limits
+from service.readers.options import Limits
 
 _ROOT = Path(__file__).resolve().parents[2]
 _COMMAND = (sys.executable, "-m", "service.readers")

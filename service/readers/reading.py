@@ -1,5 +1,6 @@
 """The chain of reading: file → table or record → ordered samples → segments → arrays and report."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,18 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar.terms import variable_name
 from service.readers.columns import record_of
+from service.readers.errors import UnreadableData
 from service.readers.formats import csv
+from service.readers.formats.arrays import (
+    record_of_array,
+    record_of_bundle,
+    record_of_rows,
+    rows_are_trajectories,
+)
 from service.readers.formats.sniffing import Format
-from service.readers.layout import Layout
-from service.readers.limits import Limits
-from service.readers.missing_value_codes import without_missing_codes
 from service.readers.names import standard_time_unit
-from service.readers.notes import Notes
-from service.readers.orientation import record_of_rows, rows_are_trajectories
-from service.readers.report import refuse_hopeless, report_of
-from service.readers.segments import segmented
-from service.readers.table import Record
+from service.readers.options import Layout, Limits, Notes
+from service.readers.segments import Segmented, segmented
+from service.readers.table import Floats, Record, Variable
 
 
 def read(path: Path, form: Format, layout: Layout, limits: Limits, folder: Path) -> dict[str, Any]:
@@ -69,17 +73,17 @@ def _record(path: Path, form: Format, layout: Layout, limits: Limits, notes: Not
 
             return json.read(path, layout, limits, notes)
         case _:
-            from service.readers.formats import bundle, numpy
+            from service.readers.formats import numpy
 
             if form == "npy":
-                return bundle.record_of_array(numpy.read_npy(path, limits), layout, limits, notes)
+                return record_of_array(numpy.read_npy(path, limits), layout, limits, notes)
             if form == "mat":
                 from service.readers.formats import matlab
 
                 arrays = matlab.read_mat(path, limits, notes)
             else:
                 arrays = numpy.read_npz(path, limits)
-            return bundle.record_of_bundle(arrays, layout, limits, notes)
+            return record_of_bundle(arrays, layout, limits, notes)
     return record_of(table, layout, limits, notes)
 
 
@@ -103,3 +107,201 @@ def _sampling_interval(
             "rates are per sample. Give dt.",
         )
     return None, None
+
+
+_CONVENTIONAL = (8888.0, 32767.0, 32768.0, 2147483647.0, 2147483648.0)
+_ENORMOUS = 1e20
+"""Size from which a repeated, isolated value is a fill value (netCDF's is 9.97e36)."""
+_APART = 5.0
+"""Distance of a code from all other values, in units of their range."""
+
+
+def without_missing_codes(states: Floats, variables: Sequence[Variable], notes: Notes) -> Floats:
+    """Return the states (n, d) with NaN for every code; a warning names each code.
+
+    A value is a code where it is a customary one, is the smallest or largest of its column, and
+    lies apart from all other values by more than five times their range.
+    """
+    out = states
+    for j, variable in enumerate(variables):
+        column = out[:, j]
+        for _ in range(4):
+            code = _code_in(column)
+            if code is None:
+                break
+            where = column == code
+            column = np.where(where, np.nan, column)
+            out = np.column_stack([out[:, :j], column, out[:, j + 1 :]])
+            name = f" of {variable.column}" if variable.column else ""
+            notes.warn(
+                "missing-code",
+                f"{int(where.sum())} values{name} are exactly {code:g}, far from all others: they "
+                "were treated as codes for missing values. Write NaN for missing values.",
+                value=code,
+                count=int(where.sum()),
+            )
+    return out
+
+
+def _code_in(column: Floats) -> float | None:
+    finite = column[np.isfinite(column)]
+    if finite.size < 10:
+        return None
+    for code in (float(finite.min()), float(finite.max())):
+        others = finite[finite != code]
+        if others.size < finite.size / 2 or not _is_customary(code, finite.size - others.size):
+            continue
+        low, high = float(others.min()), float(others.max())
+        if high > low and min(abs(code - low), abs(code - high)) > _APART * (high - low):
+            return code
+    return None
+
+
+def _is_customary(value: float, count: int) -> bool:
+    digits = f"{abs(value):.10g}".replace(".", "").rstrip("0")
+    nines = len(digits) >= 2 and set(digits) == {"9"} and abs(value) >= 9
+    return nines or abs(value) in _CONVENTIONAL or (abs(value) >= _ENORMOUS and count > 1)
+
+
+def refuse_hopeless(read: Segmented, record: Record, notes: Notes) -> None:
+    """Check that the data can be analysed, and warn of constant coordinates.
+
+    Raises UnreadableData where no two usable samples follow each other or no state variable varies.
+    """
+    n_samples = len(read.states)
+    lengths = read.segments[:, 1] - read.segments[:, 0]
+    if n_samples < 2 or not np.any(lengths > 1):
+        missing = f"; {notes.n_missing} are missing" if notes.n_missing else ""
+        detail = f"{n_samples} usable samples" if n_samples != 1 else "1 usable sample"
+        raise UnreadableData(
+            f"There are too few samples: {detail}{missing}, and no two usable ones are "
+            "consecutive.",
+            code="too-few-samples",
+            hints=["A trajectory needs at least two samples in a row; an analysis needs hundreds."],
+        )
+    idle = [j for j in range(read.states.shape[1]) if np.ptp(read.states[:, j]) == 0.0]
+    if len(idle) == read.states.shape[1]:
+        raise UnreadableData(
+            f"The data are constant: {_title(record, idle[0])} does not vary, every sample is "
+            f"{read.states[0, idle[0]]:.6g}.",
+            code="constant-data",
+            hints=["Check that the right column is read; name it with state_columns."],
+        )
+    for j in idle:
+        notes.warn(
+            "constant-column",
+            f"{_title(record, j)} is constant: every sample is {read.states[0, j]:.6g}. "
+            "Omit it with state_columns.",
+            variable=variable_name(j),
+        )
+
+
+def report_of(
+    read: Segmented, record: Record, form: str, layout: Layout, dt: float | None, notes: Notes
+) -> dict[str, Any]:
+    """Return the report in the JSON form of contract.datasets.DatasetReport."""
+    first, end, trajectory = read.segments.T
+    samples_of = np.bincount(trajectory, end - first, read.n_trajectories)
+    steps = _steps(read)
+    sampling = _sampling(steps, read)
+    if layout.dt is not None and read.source == "time_column" and not record.counted:
+        _compare(layout.dt, sampling, record, notes)
+    if notes.n_missing:
+        notes.warn(
+            "missing-values",
+            f"{notes.n_missing} samples are missing (NaN or empty); they were ignored, and the "
+            "time series was split there.",
+            samples=notes.n_missing,
+        )
+    if notes.n_gaps:
+        notes.warn(
+            "gaps",
+            f"{notes.n_gaps} steps are longer than {layout.gap_factor:g} sampling intervals of "
+            f"{sampling['median']:.6g}; the time series was split at these gaps.",
+            gaps=notes.n_gaps,
+        )
+    resolved = {
+        "dt": dt if read.source == "given" else (1.0 if read.source == "assumed" else None),
+        "time_unit": record.time_unit,
+        "state_unit": layout.state_unit,
+        "axes": layout.axes,
+        "gap_factor": layout.gap_factor,
+        **record.resolved,
+    }
+    return {
+        "format": form,
+        "layout": resolved,
+        "assumptions": notes.assumptions,
+        "variables": [
+            {
+                "name": variable_name(j),
+                "column": (variable.column or "")[:200] or None,
+                "unit": variable.unit,
+            }
+            for j, variable in enumerate(record.variables)
+        ],
+        "time_unit": record.time_unit,
+        "n_trajectories": read.n_trajectories,
+        "n_segments": len(read.segments),
+        "n_samples": len(read.states),
+        "n_increments": len(steps),
+        "duration": float(steps.sum()),
+        "lengths": {
+            "min": int(samples_of.min()),
+            "median": float(np.median(samples_of)),
+            "max": int(samples_of.max()),
+        },
+        "dt": sampling,
+        "range": [
+            [float(low), float(high)]
+            for low, high in zip(read.states.min(axis=0), read.states.max(axis=0), strict=True)
+        ],
+        "n_gaps": notes.n_gaps,
+        "n_missing": notes.n_missing,
+        "n_duplicate_times": notes.n_duplicate_times,
+        "warnings": notes.warnings,
+    }
+
+
+def _steps(read: Segmented) -> Floats:
+    within = np.ones(len(read.times) - 1, dtype=bool)
+    within[read.segments[1:, 0] - 1] = False
+    return np.asarray(np.diff(read.times)[within])
+
+
+def _sampling(steps: Floats, read: Segmented) -> dict[str, Any]:
+    low, high, median = float(steps.min()), float(steps.max()), float(np.median(steps))
+    if high - low <= 1e-9 * median + 8 * float(np.spacing(read.times.max())):
+        # The interval of a regular clock is taken from the whole record, without the rounding
+        # errors of single steps.
+        interval = float(f"{steps.sum() / len(steps):.12g}")
+        same = dict.fromkeys(("median", "min", "max"), interval)
+        return {**same, "jitter": 0.0, "source": read.source}
+    with np.errstate(over="ignore"):
+        jitter = float(np.std(steps / median))
+    if not np.isfinite(jitter):
+        raise UnreadableData(
+            f"The time steps range from {low:.3g} to {high:.3g}: this cannot be a time column.",
+            hints=["Name the column of time with time_column, or omit it and give dt."],
+        )
+    median, low, high = (float(f"{step:.10g}") for step in (median, low, high))
+    return {"median": median, "min": low, "max": high, "jitter": jitter, "source": read.source}
+
+
+def _compare(dt: float, sampling: dict[str, Any], record: Record, notes: Notes) -> None:
+    median = float(sampling["median"])
+    if abs(dt - median) > 0.01 * median:
+        notes.warn(
+            "dt-disagrees",
+            f"dt = {dt:g} was given, but {record.time_name} says {median:g}; the column was used. "
+            "Omit dt, or omit the column with state_columns.",
+            given=dt,
+            column=median,
+        )
+
+
+def _title(record: Record, j: int) -> str:
+    column = record.variables[j].column
+    if not column:
+        return f"'{variable_name(j)}'"
+    return column if column.startswith("column ") else f"column '{column}'"

@@ -6,9 +6,8 @@ import numpy as np
 
 from service.readers.clock import rises_evenly
 from service.readers.errors import UnreadableData, layout_fault
-from service.readers.layout import Layout
 from service.readers.names import bare, is_frame, is_identity, is_time, split_unit
-from service.readers.notes import Notes
+from service.readers.options import Layout, Notes
 from service.readers.table import Column, Flags, Integers, Table
 
 

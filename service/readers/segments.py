@@ -8,7 +8,7 @@ import numpy as np
 
 from service.readers.clock import UniformClock, resolution_of, steady_clock, uniform_clock
 from service.readers.errors import UnreadableData
-from service.readers.notes import Notes
+from service.readers.options import Notes
 from service.readers.order import Ordered, index_in, ordered
 from service.readers.table import Flags, Floats, Integers, Record
 

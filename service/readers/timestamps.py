@@ -10,7 +10,7 @@ import numpy as np
 
 from service.readers.cells import MISSING, shown
 from service.readers.errors import UnreadableData
-from service.readers.notes import Notes
+from service.readers.options import Notes
 from service.readers.table import NOT_A_TIME, Column, Integers, Lines
 
 _CLOCK = (

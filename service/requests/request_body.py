@@ -1,11 +1,17 @@
-"""Reading of a request's body, with a limit on its size and on the time without new bytes."""
+"""The body of a request: limits on its size and idle time, and multipart forms streamed to disk."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 
 import anyio
 from fastapi import Request
+from starlette.datastructures import FormData, UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
 
+from contract.problems import ProblemError
 from service.errors import Refusal
+from service.validation_errors import pointer
 
 
 async def chunks(request: Request, limit: int, idle_seconds: float) -> AsyncGenerator[bytes]:
@@ -63,3 +69,99 @@ def too_large(limit: int) -> Refusal:
         "Parquet.",
     )
     return Refusal("body-too-large", detail, hints=hints, headers={"Connection": "close"})
+
+
+MOST_FILES = 4
+MOST_FIELDS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A received form: the `file` part, if any, and the text of the other parts."""
+
+    file: UploadFile | None
+    fields: dict[str, bytes]
+
+
+@asynccontextmanager
+async def reading_form(
+    request: Request, stream: AsyncGenerator[bytes], *, accepted: tuple[str, ...], field_limit: int
+) -> AsyncIterator[Form]:
+    """Read a form, and close its files at the end.
+
+    accepted      names of the fields that it may hold besides `file`
+    field_limit   bytes of the largest field
+
+    Raises Refusal: invalid-multipart, invalid-request, and whatever reading the body raises.
+    """
+    try:
+        parser = MultiPartParser(
+            request.headers,
+            stream,
+            max_files=MOST_FILES,
+            max_fields=MOST_FIELDS,
+            max_part_size=field_limit,
+        )
+        data = await parser.parse()
+    except MultiPartException as error:
+        raise Refusal("invalid-multipart", error.message) from None
+    except (UnicodeError, ValueError, LookupError):
+        raise Refusal("invalid-multipart", "The headers of a part cannot be read.") from None
+    try:
+        yield await _form_of(data, accepted, field_limit)
+    finally:
+        await data.close()
+
+
+async def _form_of(data: FormData, accepted: tuple[str, ...], field_limit: int) -> Form:
+    file: UploadFile | None = None
+    fields: dict[str, bytes] = {}
+    for name, part in data.multi_items():
+        if name != "file" and name not in accepted:
+            raise _at(
+                name,
+                "is not a known part",
+                f"Send the data as `file`; the other parts may be {', '.join(accepted)}.",
+            )
+        if name in fields or (name == "file" and file is not None):
+            raise _at(
+                name,
+                "was sent twice",
+                "Send one file per request. A file with an id column can hold many trajectories.",
+            )
+        if name == "file":
+            if isinstance(part, str):
+                raise _at("file", "must be a file", "With curl: -F file=@data.csv")
+            file = part
+        elif isinstance(part, str):
+            fields[name] = part.encode("utf-8", "surrogatepass")
+        else:
+            fields[name] = await _text_of(part, name, field_limit)
+    return Form(file, fields)
+
+
+@contextmanager
+def within_field(name: str) -> Iterator[None]:
+    """Name the part in every refusal raised while it is read."""
+    try:
+        yield
+    except Refusal as refusal:
+        refusal.detail = f"In part `{name}`: {refusal.detail}"
+        raise
+
+
+async def _text_of(part: UploadFile, name: str, limit: int) -> bytes:
+    text = await part.read(limit + 1)
+    if len(text) > limit:
+        raise _at(name, f"is longer than {limit} bytes")
+    return text
+
+
+def _at(name: str, fault: str, *hints: str) -> Refusal:
+    name = name[:200].encode("utf-8", "replace").decode()
+    return Refusal(
+        "invalid-request",
+        f"Part `{name}` {fault}.",
+        errors=(ProblemError(detail=fault, pointer=pointer(name)),),
+        hints=hints,
+    )

@@ -1,6 +1,7 @@
-"""Submitted jobs made ready to run: data stored as a dataset, references checked, defaults set."""
+"""Job submissions: the request, its inline data, an estimate of its cost, and what is refused."""
 
 from collections.abc import AsyncGenerator
+from math import comb
 from typing import Any
 
 from anyio.to_thread import run_sync
@@ -8,11 +9,11 @@ from fastapi import Request
 from pydantic import ValidationError
 
 from contract.datasets import Dataset, Layout
-from contract.generator import ModelOfJob
-from contract.jobs import DataJob, GeneratorJob, InlineData, Job
+from contract.generator import ModelOfJob, ModelTerms
+from contract.identification import IdentificationParameters
+from contract.jobs import DataJob, GeneratorJob, InlineData, Job, host_allowed
 from contract.kinds import JOB_REQUEST, KINDS
 from contract.problems import ProblemError
-from contract.webhooks import host_allowed
 from service.dependencies import Context
 from service.errors import Refusal
 from service.readers.errors import UnreadableData
@@ -233,3 +234,48 @@ def _inside_data(fault: ProblemError) -> ProblemError:
 
 async def _once(body: bytes) -> AsyncGenerator[bytes]:
     yield body
+
+
+START_SECONDS = 0.3
+ONE_VARIABLE = 8e-8
+"""Seconds per increment in one variable."""
+SEVERAL = 1.6e-7
+"""Seconds per increment and term in several variables."""
+ALGORITHM_1 = 3e-6
+"""Seconds per increment with the paper's estimator."""
+ANALYSIS = {1: 1.0, 2: 15.0}
+"""Seconds for the generator, by the number of variables; three and more take little."""
+
+
+def estimated_seconds(job: Job, dataset: Dataset | None) -> float:
+    """Estimate the computing time on one core [s].
+
+    dataset   the data of a job that starts from data
+
+    The estimate rests on measurements on one core (`python -m benchmarks.speed`,
+    `benchmarks.plane`) and is right to a factor of about three: enough to distinguish jobs of
+    seconds from jobs of minutes. A model of an earlier job counts as a model of one variable.
+    """
+    variables, fits = 1, 0.0
+    if isinstance(job, DataJob):
+        assert dataset is not None
+        variables = len(dataset.report.variables)
+        fits = sum(
+            dataset.report.n_increments * _increment(given, variables)
+            for given in job.parameter_sets().values()
+        )
+    elif isinstance(job, GeneratorJob) and isinstance(job.model, ModelTerms):
+        variables = len(job.model.drift)
+    return START_SECONDS + fits + job.analyses * ANALYSIS.get(variables, 3.0)
+
+
+def _increment(parameters: IdentificationParameters, variables: int) -> float:
+    if parameters.estimator == "paper":
+        return ALGORITHM_1
+    if variables == 1:
+        return ONE_VARIABLE
+    library = parameters.library
+    terms = comb(
+        variables + library.polynomial_degree, variables
+    ) + 2 * library.fourier_harmonics * len(parameters.periodic)
+    return SEVERAL * (terms + len(library.extra_terms)) * variables / 2

@@ -12,7 +12,7 @@ from fastapi import Request
 from pydantic import BaseModel
 from starlette.types import Scope
 
-from contract.deprecation import Deprecation
+from contract.base import Deprecation
 
 _NOTED = "deprecations"
 

@@ -1,17 +1,17 @@
-"""Routes of datasets: uploaded trajectories, immutable and addressed by content."""
+"""Routes of datasets and of their previews."""
 
 from typing import Annotated, Any
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Query, Request, Response
 
-from contract.datasets import Dataset, DatasetList, Layout
+from contract.datasets import Dataset, DatasetList, DatasetPreview, Layout
 from service.dependencies import Context, Tenant
 from service.errors import Refusal
-from service.requests import request_body, uploaded_parts, uploads
+from service.requests import request_body, uploads
 from service.requests.listing import Page
-from service.responses.representations import document
-from service.routes.responses import headers, problems
+from service.responses.preview import preview
+from service.responses.representations import FOREVER, document, headers, problems
 
 router = APIRouter(prefix="/v1/datasets", tags=["datasets"])
 
@@ -78,11 +78,11 @@ async def create_dataset(
     """
     await run_sync(context.admission.body, request_body.announced(request))
     with uploads.scratch_folder(context.settings.scratch) as folder:
-        if uploaded_parts.media_type(request) == uploaded_parts.FORM:
-            form = await uploaded_parts.form(request, context.settings, folder, "layout")
+        if uploads.media_type(request) == uploads.FORM:
+            form = await uploads.form(request, context.settings, folder, "layout")
             upload, layout = (
                 form.upload,
-                uploaded_parts.layout(request, query, form.fields.get("layout")),
+                uploads.layout(request, query, form.fields.get("layout")),
             )
             if upload is None:
                 raise Refusal(
@@ -91,8 +91,8 @@ async def create_dataset(
                     hints=("With curl: -F file=@data.csv",),
                 )
         else:
-            layout = uploaded_parts.layout(request, query, None)
-            upload = await uploaded_parts.raw_upload(request, context.settings, folder)
+            layout = uploads.layout(request, query, None)
+            upload = await uploads.raw_upload(request, context.settings, folder)
         dataset, created = await uploads.keep(context, tenant, upload, layout or Layout())
     location = f"/v1/datasets/{dataset.id}"
     return document(request, dataset, 201 if created else 200, headers={"Location": location})
@@ -120,10 +120,7 @@ def list_datasets(
 )
 def get_dataset(request: Request, context: Context, tenant: Tenant, dataset_id: str) -> Response:
     """Return what was read from the upload, and the assumptions made. Honours `If-None-Match`."""
-    dataset = context.stores.datasets.get(tenant, dataset_id)
-    if dataset is None:
-        raise _unknown()
-    return document(request, dataset)
+    return document(request, known_dataset(context, tenant, dataset_id))
 
 
 @router.delete(
@@ -132,12 +129,64 @@ def get_dataset(request: Request, context: Context, tenant: Tenant, dataset_id: 
 def delete_dataset(context: Context, tenant: Tenant, dataset_id: str) -> Response:
     """Delete the data. Results computed from them stay; jobs that have not started will fail."""
     if not context.stores.datasets.delete(tenant, dataset_id):
-        raise _unknown()
+        raise unknown_dataset()
     context.admission.freed(tenant)
     return Response(status_code=204)
 
 
-def _unknown() -> Refusal:
+Points = Annotated[
+    int, Query(ge=10, le=10_000, description="Total number of time bins for all segments.")
+]
+
+
+@router.get(
+    "/{dataset_id}/preview",
+    summary="Preview a dataset",
+    response_model=DatasetPreview,
+    responses={
+        200: {"headers": headers(ETag="Version of the preview.", Cache_Control="Immutable.")},
+        304: {"description": "Not modified."},
+        **problems(401, 404, 422, 503),
+    },
+)
+async def get_preview(
+    request: Request, context: Context, tenant: Tenant, dataset_id: str, points: Points = 2000
+) -> Response:
+    """Return the longest segments, downsampled, and a histogram of each variable.
+
+    Each segment is cut into time bins of equal length. The smallest and the largest sample of
+    every bin are returned: enough for a plot that hides no peak. The histograms cover all samples.
+    """
+    dataset = await run_sync(known_dataset, context, tenant, dataset_id)
+    return document(request, await previewed(context, tenant, dataset, points), cache=FOREVER)
+
+
+async def previewed(context: Context, tenant: str, dataset: Dataset, points: int) -> DatasetPreview:
+    """Compute the preview in a thread, under the limit on uploads read at the same time.
+
+    Raises Refusal (not-found).
+    """
+
+    def made() -> DatasetPreview:
+        with context.stores.datasets.files(tenant, dataset.id) as folder:
+            return preview(folder, dataset.report, points)
+
+    try:
+        return await run_sync(made, limiter=context.reading)
+    except KeyError:
+        raise unknown_dataset() from None
+
+
+def known_dataset(context: Context, tenant: str, dataset_id: str) -> Dataset:
+    """Return the tenant's dataset. Raises Refusal (not-found) if there is none."""
+    dataset = context.stores.datasets.get(tenant, dataset_id)
+    if dataset is None:
+        raise unknown_dataset()
+    return dataset
+
+
+def unknown_dataset() -> Refusal:
+    """Build the refusal of a request for an unknown dataset."""
     return Refusal(
         "not-found", "There is no such dataset.", hints=("GET /v1/datasets lists your datasets.",)
     )

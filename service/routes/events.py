@@ -1,20 +1,22 @@
-"""Route of a job's events, as server-sent events."""
+"""Routes of a job's events, as server-sent events, and of the secret that signs webhooks."""
 
 from collections.abc import AsyncGenerator, Sequence
 from typing import Annotated
 
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Header, Request, Response
+from fastapi import APIRouter, Depends, Header, Request, Response
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 
+from contract.base import Document
 from contract.problems import ProblemError
 from contract.records import TERMINAL, JobEvent
-from service.dependencies import Context, Tenant, still_admitted
+from service.dependencies import Context, Tenant, still_admitted, writer_of
 from service.errors import Refusal
-from service.routes.responses import problems
+from service.responses.representations import document, problems
 from storage.stores import Forgotten, StoreUnavailable
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+webhooks = APIRouter(prefix="/v1/webhooks", tags=["webhooks"])
 
 KEEPALIVE_SECONDS = 1.0
 """Seconds without an event after which a comment is sent.
@@ -144,3 +146,29 @@ async def _stream(
 async def _over(context: Context, tenant: str, job_id: str) -> bool:
     record = await run_sync(context.stores.jobs.get, tenant, job_id)
     return record is None or record.terminal
+
+
+class WebhookSecret(Document):
+    """The secret that your webhooks are signed with."""
+
+    key: str
+    """Secret, beginning with `whsec_`. Give it to a Standard Webhooks library, which verifies
+    signatures with it. Keep it confidential."""
+
+
+@webhooks.get(
+    "/secret",
+    summary="Show the webhook secret",
+    response_model=WebhookSecret,
+    responses=problems(401, 503),
+)
+def get_secret(
+    request: Request, context: Context, tenant: Annotated[str, Depends(writer_of)]
+) -> Response:
+    """Return the secret with which your webhooks are signed; it is created on the first request.
+
+    Signatures follow Standard Webhooks (`v1`: HMAC-SHA256). A key with scope `write` is needed,
+    because whoever has the secret can sign.
+    """
+    secret = WebhookSecret(key=context.stores.jobs.webhook_secret(tenant))
+    return document(request, secret, cache="no-store")

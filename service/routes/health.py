@@ -9,7 +9,7 @@ from contract.messages import QueueName
 from service.dependencies import Administered, Context
 from service.errors import RETRY_SECONDS, Refusal
 from service.metrics import MEDIA_TYPE, workers_by_queue
-from service.routes.responses import problems
+from service.responses.representations import problems
 
 router = APIRouter(tags=["health"])
 

@@ -16,27 +16,28 @@ from contract.messages import Message, QueueName
 from contract.records import JobList, JobRecord
 from service.dependencies import Context, Tenant
 from service.errors import Refusal
-from service.requests import (
-    cost,
-    forms,
-    request_body,
-    strict_json,
-    submissions,
-    uploaded_parts,
-    uploads,
-)
+from service.requests import request_body, strict_json, submissions, uploads
 from service.requests.listing import JobPage, job_page, parameters
-from service.responses import long_poll, negotiation, npz
+from service.responses import npz
+from service.responses.job_results import (
+    RETRY_AFTER,
+    known,
+    preferred_seconds,
+    stored_result,
+    until_terminal,
+)
 from service.responses.representations import (
     FOREVER,
+    chosen,
     digest_of,
     document,
     etag_of,
+    headers,
     json_bytes,
+    json_content,
+    problems,
     unchanged,
 )
-from service.responses.stored_results import RETRY_AFTER, known, stored_result
-from service.routes.responses import headers, json_content, problems
 from storage import retention_sweep
 from storage.stores import Submission
 
@@ -138,7 +139,7 @@ async def create_job(
     ).hexdigest()
     queue: QueueName = (
         "large"
-        if cost.estimated_seconds(job, dataset) > context.settings.large_job_seconds
+        if submissions.estimated_seconds(job, dataset) > context.settings.large_job_seconds
         else "small"
     )
 
@@ -188,7 +189,8 @@ async def validate_job(
     await run_sync(context.admission.body, request_body.announced(request))
     job, dataset = await _received(request, context, tenant, query)
     return document(
-        request, JobCheck(request=job, estimated_seconds=cost.estimated_seconds(job, dataset))
+        request,
+        JobCheck(request=job, estimated_seconds=submissions.estimated_seconds(job, dataset)),
     )
 
 
@@ -265,7 +267,7 @@ def get_result(request: Request, context: Context, tenant: Tenant, job_id: str) 
     document itself as `document`.
     """
     _, body = stored_result(context, tenant, job_id)
-    form = negotiation.chosen(request, ("application/json", npz.MEDIA_TYPE))
+    form = chosen(request, ("application/json", npz.MEDIA_TYPE))
     varies = {"Vary": "Accept"}
     if form == "application/json":
         return json_bytes(request, body, cache=FOREVER, headers=varies)
@@ -316,8 +318,8 @@ def delete_job(context: Context, tenant: Tenant, job_id: str) -> Response:
 async def _received(
     request: Request, context: Context, tenant: str, query: Layout
 ) -> tuple[Job, Dataset | None]:
-    media_type = uploaded_parts.media_type(request)
-    if media_type == uploaded_parts.FORM:
+    media_type = uploads.media_type(request)
+    if media_type == uploads.FORM:
         return await _received_form(request, context, tenant, query)
     if media_type != "application/json" and not (
         media_type.startswith("application/") and media_type.endswith("+json")
@@ -339,7 +341,7 @@ async def _received(
         context,
         tenant,
         given,
-        layout=uploaded_parts.layout(request, query, None),
+        layout=uploads.layout(request, query, None),
         short=short,
     )
 
@@ -348,13 +350,13 @@ async def _received_form(
     request: Request, context: Context, tenant: str, query: Layout
 ) -> tuple[Job, Dataset | None]:
     with uploads.scratch_folder(context.settings.scratch) as folder:
-        form = await uploaded_parts.form(request, context.settings, folder, "job", "layout")
+        form = await uploads.form(request, context.settings, folder, "job", "layout")
         if "job" not in form.fields:
             hints = ('With curl: -F \'job={"kind": "identification"}\'',)
             raise Refusal("invalid-request", "The form has no `job` part.", hints=hints)
-        with forms.within_field("job"):
+        with request_body.within_field("job"):
             given = strict_json.parse(form.fields["job"])
-        layout = uploaded_parts.layout(request, query, form.fields.get("layout"))
+        layout = uploads.layout(request, query, form.fields.get("layout"))
         return await submissions.resolved(
             request, context, tenant, given, upload=form.upload, layout=layout
         )
@@ -378,10 +380,10 @@ async def _followed(
     pending: int,
 ) -> Response:
     """Respond with the record, now or after the requested wait."""
-    seconds = long_poll.preferred_seconds(request)
+    seconds = preferred_seconds(request)
     fields = dict(extra)
     if seconds is not None:
-        record = known(await long_poll.until_terminal(request, context, tenant, record, seconds))
+        record = known(await until_terminal(request, context, tenant, record, seconds))
         fields["Preference-Applied"] = f"wait={seconds}"
     if not record.terminal:
         fields["Retry-After"] = RETRY_AFTER

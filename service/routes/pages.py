@@ -1,4 +1,4 @@
-"""Routes for people: the web page with its static files and fragments, and the API's reference."""
+"""Routes for people: the web page, its files and fragments, reports, and the API's reference."""
 
 import gzip
 from functools import cache
@@ -8,18 +8,20 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
-from contract.kinds import KINDS
+from contract.kinds import KINDS, RESULT
 from contract.results import ModelResult
 from service.dependencies import Context, Tenant
 from service.errors import Refusal
-from service.openapi import reference
-from service.routes.previews import previewed, unknown_dataset
-from service.routes.reports import finished_job
+from service.openapi import interface
+from service.responses.job_results import stored_result
+from service.responses.representations import digest_of, etag_of, headers, problems, unchanged
+from service.routes.datasets import known_dataset, previewed
 from service.web.forms import layout_fields
 from service.web.site import PAGE_POLICY, assets, rendered
-from service.web.views import comparison_view, dataset_view, result_view
+from service.web.views import Finished, comparison_view, dataset_view, report, result_view
 
 router = APIRouter(include_in_schema=False)
+reports = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
 PREVIEW_POINTS = 1200
 """Number of time bins in a preview on the page: about one per pixel of a wide screen."""
@@ -64,7 +66,7 @@ def _page() -> str:
 @router.get("/docs")
 async def docs(request: Request) -> Response:
     """Show every operation on one page."""
-    html = reference.page(request.app.openapi())
+    html = interface.page(request.app.openapi())
     return HTMLResponse(html, headers={"Content-Security-Policy": _REFERENCE_POLICY})
 
 
@@ -92,9 +94,7 @@ def _packed(name: str) -> bytes:
 @router.get("/pages/datasets/{dataset_id}")
 async def dataset(context: Context, tenant: Tenant, dataset_id: str) -> Response:
     """Show the content of a dataset and the form of the next job."""
-    found = await run_sync(context.stores.datasets.get, tenant, dataset_id)
-    if found is None:
-        raise unknown_dataset()
+    found = await run_sync(known_dataset, context, tenant, dataset_id)
     preview = await previewed(context, tenant, found, PREVIEW_POINTS)
     return _piece(await run_sync(dataset_view, found, preview))
 
@@ -128,3 +128,45 @@ def comparison(
 
 def _piece(html: str) -> Response:
     return HTMLResponse(html, headers={"Cache-Control": "private, no-cache"})
+
+
+@reports.get(
+    "/{job_id}/report",
+    summary="Fetch a report",
+    response_model=None,
+    responses={
+        200: {
+            "description": "A self-contained HTML file: equations, numbers with errors, plots and "
+            "warnings.",
+            "content": {"text/html": {"schema": {"type": "string"}}},
+            "headers": headers(ETag="Version of the report.", Cache_Control="Private."),
+        },
+        304: {"description": "Not modified."},
+        **problems(401, 404, 409, 410, 503),
+    },
+)
+def get_report(request: Request, context: Context, tenant: Tenant, job_id: str) -> Response:
+    """Return the result as a page to keep, print or send; 409 if there is none.
+
+    It opens offline, in any browser.
+    """
+    finished = finished_job(context, tenant, job_id)
+    page, policy = report(finished)
+    body = page.encode()
+    fields = {
+        "ETag": etag_of(body),
+        "Cache-Control": "private, no-cache",
+        "Content-Security-Policy": policy,
+    }
+    if unchanged(request, fields["ETag"]):
+        return Response(status_code=304, headers=fields)
+    named = {"Content-Disposition": f'inline; filename="{job_id}.html"'}
+    return Response(
+        body, headers={**fields, **named, **digest_of(body)}, media_type="text/html; charset=utf-8"
+    )
+
+
+def finished_job(context: Context, tenant: str, job_id: str) -> Finished:
+    """Return record and result of a job that succeeded. Raises Refusal as `stored_result` does."""
+    record, body = stored_result(context, tenant, job_id)
+    return Finished(record, RESULT.validate_json(body))

@@ -8,8 +8,7 @@ from contract.base import Document
 from contract.identification import PRESET_LIST, Preset
 from service.errors import Refusal
 from service.openapi.schemas import names, schema
-from service.responses.representations import document, json_bytes
-from service.routes.responses import problems
+from service.responses.representations import document, json_bytes, problems
 
 router = APIRouter(prefix="/v1", tags=["schemas"])
 

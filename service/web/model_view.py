@@ -1,14 +1,19 @@
 """The view of one model: its equations, the quantities derived from it, and its checks."""
 
+from collections.abc import Iterator
+
 from contract.results import IdentificationResult, ModelResult
-from service.web import headline, mathml, sentences
+from service.web import mathml, sentences
+from service.web.numbers import Units, plain, with_interval
 from service.web.plots.checks import check_plots
-from service.web.plots.dynamics import dynamics_plots
+from service.web.plots.dynamics import dynamics_plots, place
 from service.web.plots.model import model_plots
 from service.web.plots.plane import plane_plots
 from service.web.plots.plot import Plot
-from service.web.result_view import ResultView, data_in_words
-from service.web.tables import tables
+from service.web.result_view import Figure, ResultView, data_in_words
+from service.web.tables import inverted, mean_of, period_ends, tables
+
+FEW_PASSAGES = 6
 
 
 def model_view(result: ModelResult) -> ResultView:
@@ -22,14 +27,14 @@ def model_view(result: ModelResult) -> ResultView:
     return ResultView(
         template="result.html",
         subtitle=source,
-        figures=list(headline.figures(result, units)),
+        figures=list(figures(result, units)),
         # The headline already says why there is no stationary distribution.
         warnings=[w for w in result.warnings if w.code != "not-ergodic"],
         plots=plots_of(result),
         tables=list(tables(result, units)),
         more={
             "general": mathml.general_equation(list(result.model.drift)),
-            "equations": headline.equations(result),
+            "equations": equations(result),
             "columns": {
                 name: units.columns[name]
                 for name in result.model.drift
@@ -54,3 +59,71 @@ def plots_of(result: ModelResult) -> list[Plot]:
     if isinstance(result, IdentificationResult):
         plots += check_plots(result, units)
     return plots
+
+
+def equations(result: ModelResult) -> list[mathml.Equation]:
+    """List the equations of drift and diffusion; pairs without diffusion are left out."""
+    alone = len(result.model.drift) == 1
+    made = [
+        mathml.drift_equation(name, component, alone=alone)
+        for name, component in result.model.drift.items()
+    ]
+    for pair, component in result.model.diffusion.items():
+        one, _, other = pair.partition(",")
+        if one == other or any(t.active and t.value for t in component.terms):
+            made.append(mathml.diffusion_equation(pair, component, alone=alone))
+    return made
+
+
+def figures(result: ModelResult, units: Units) -> Iterator[Figure]:
+    """Yield relaxation and first-passage times, periods and currents, and stationary moments."""
+    generator, time = result.generator, units.time or ""
+    if generator.spectrum is not None and generator.spectrum.eigenvalues:
+        first = generator.spectrum.eigenvalues[0]
+        value, interval = with_interval(1 / first.re if first.re else None, inverted(first.ci))
+        yield Figure("Relaxation time", value, time, interval)
+        if first.period is not None:
+            value, interval = with_interval(first.period, period_ends(first))
+            yield Figure("Period of oscillation", value, time, interval)
+    for passage in generator.passages[:FEW_PASSAGES]:
+        value, interval = with_interval(passage.mean_time.value, passage.mean_time.ci)
+        note = passage.mean_time.reason or ""
+        if passage.kramers.value is not None:
+            note = f"Kramers’ formula: {plain(passage.kramers.value)}"
+        label = f"Mean first-passage time {place(passage.from_)} → {place(passage.to)}"
+        yield Figure(
+            label, value, time if passage.mean_time.value is not None else "", interval, note
+        )
+    stationary = generator.stationary
+    if stationary is None:
+        return
+    names = list(result.model.drift)
+    for k, name in enumerate(names[:3]):
+        if k < len(stationary.mean) and stationary.mean[k] is not None:
+            value, interval = mean_of(stationary, k)
+            yield Figure(
+                "Stationary mean" if len(names) == 1 else f"Mean of {name}",
+                value,
+                units.of_variable(name) or "",
+                interval,
+            )
+    if len(names) == 1 and stationary.covariance and stationary.covariance[0][0] is not None:
+        value, interval = with_interval(
+            stationary.covariance[0][0],
+            stationary.covariance_ci[0][0] if stationary.covariance_ci else None,
+        )
+        unit = units.of_variable(names[0])
+        yield Figure("Stationary variance", value, f"{unit}²" if unit else "", interval)
+    if stationary.mean_velocity is not None:
+        unit = units.drift(names[0])
+        yield Figure("Mean velocity", plain(stationary.mean_velocity), unit or "")
+    if stationary.circulation is not None:
+        value, interval = with_interval(stationary.circulation, stationary.circulation_ci)
+        yield Figure(
+            "Circulation (area per unit time)", value, units.circulation(names) or "", interval
+        )
+    if stationary.entropy_production is not None:
+        value, interval = with_interval(
+            stationary.entropy_production, stationary.entropy_production_ci
+        )
+        yield Figure("Entropy production", value, units.rate() or "", interval)

@@ -5,10 +5,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from contract.results import DataSummary, Notice
-from service.web.headline import Figure
 from service.web.numbers import count, exact
 from service.web.plots.plot import Plot
 from service.web.tables import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number of the headline.
+
+    interval   confidence interval as text; empty if there is none
+    note       text beside the number
+    """
+
+    label: str
+    value: str
+    unit: str = ""
+    interval: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

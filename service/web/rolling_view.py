@@ -1,10 +1,14 @@
 """The view of a rolling result: the trend of the spectral gap, and plots against time."""
 
-from contract.rolling import RollingResult
-from service.web import headline, sentences
-from service.web.numbers import count
-from service.web.plots.rolling import rolling_plots
-from service.web.result_view import ResultView, data_in_words
+from collections.abc import Iterator
+
+import numpy as np
+
+from contract.rolling import RollingResult, RollingWindow, WindowTerm
+from service.web import sentences
+from service.web.numbers import Units, count, exact, plain, with_interval
+from service.web.plots.plot import SERIES, Axis, Layers, Plot
+from service.web.result_view import Figure, ResultView, data_in_words
 
 
 def rolling_view(result: RollingResult) -> ResultView:
@@ -13,8 +17,131 @@ def rolling_view(result: RollingResult) -> ResultView:
     return ResultView(
         subtitle=f"{count(len(result.windows))} windows of {data_in_words(result.data)}",
         sentence=sentences.trend(result),
-        figures=list(headline.trend_figures(result, units)),
+        figures=list(trend_figures(result, units)),
         warnings=result.warnings,
         plots_heading="Window by window",
         plots=list(rolling_plots(result, units)),
     )
+
+
+def trend_figures(result: RollingResult, units: Units) -> Iterator[Figure]:
+    """Yield the numbers that describe how the spectral gap changes along the time series."""
+    trend = result.trend
+    if trend.factor.value is not None:
+        value, interval = with_interval(trend.factor.value, trend.factor.ci)
+        yield Figure("Ratio of last to first spectral gap", value, "", interval)
+    if trend.slope is not None:
+        value, interval = with_interval(trend.slope, trend.ci)
+        yield Figure("Slope of log λ₁", value, units.rate() or "", interval)
+    if trend.p_value is not None:
+        yield Figure(
+            "Test of a linear trend",
+            f"p = {plain(trend.p_value, 2)}",
+            "",
+            "",
+            f"{trend.n_windows} non-overlapping windows",
+        )
+
+
+def rolling_plots(result: RollingResult, units: Units) -> Iterator[Plot]:
+    """Draw the spectral gap, the fixed points and every coefficient against time."""
+    if not result.windows:
+        return
+    middle = [(w.begin + w.end) / 2 for w in result.windows]
+    across = Axis("middle of the window", units.time)
+    yield from _gap(result, middle, across, units)
+    yield from _fixed_points(result, middle, across, units)
+    yield from _coefficients(result, middle, across, "drift")
+    yield from _coefficients(result, middle, across, "diffusion")
+
+
+def _gap(result: RollingResult, middle: list[float], across: Axis, units: Units) -> Iterator[Plot]:
+    layers = Layers(log=True)
+    values = [w.gap.value for w in result.windows]
+    low, high = zip(*(w.gap.ci or (None, None) for w in result.windows), strict=True)
+    layers.band(
+        f"{exact(100 * _confidence(result))} % confidence interval of each window",
+        middle,
+        low,
+        high,
+    )
+    layers.line("spectral gap λ₁", middle, values)
+    layers.dots("spectral gap λ₁", middle, values, None, "model")
+    if any(layer["kind"] == "line" for layer in layers.made):
+        known = [v for v in values if v is not None]
+        summary = (
+            f"Slowest relaxation rate of each window: {plain(known[0], 3)} in the first, "
+            f"{plain(known[-1], 3)} in the last."
+        )
+        yield Plot(
+            "gap",
+            "Spectral gap λ₁",
+            across,
+            Axis("λ₁", units.rate(), log=True),
+            layers.tuple(),
+            summary,
+        )
+
+
+def _fixed_points(
+    result: RollingResult, middle: list[float], across: Axis, units: Units
+) -> Iterator[Plot]:
+    layers = Layers()
+    for stable, name, style in ((True, "stable", SERIES[0]), (False, "unstable", SERIES[1])):
+        found = [
+            (t, p)
+            for t, w in zip(middle, result.windows, strict=True)
+            for p in w.fixed_points
+            if p.stable == stable
+        ]
+        errors = [np.nan if p.std_error is None else p.std_error for _, p in found]
+        layers.dots(
+            f"{name} (± 1 standard error)",
+            [t for t, _ in found],
+            [p.at for _, p in found],
+            errors,
+            style,
+        )
+    if layers.made:
+        up = Axis(units.label("x"), units.of_variable("x"))
+        yield Plot(
+            "fixed-points",
+            "Stable and unstable fixed points",
+            across,
+            up,
+            layers.tuple(),
+            "Fixed points in each window.",
+        )
+
+
+def _coefficients(
+    result: RollingResult, middle: list[float], across: Axis, of: str
+) -> Iterator[Plot]:
+    def terms(window: RollingWindow) -> tuple[WindowTerm, ...]:
+        return window.drift if of == "drift" else window.diffusion
+
+    for name in dict.fromkeys(t.term for w in result.windows for t in terms(w)):
+        by_window = [next((t for t in terms(w) if t.term == name), None) for w in result.windows]
+        layers = Layers()
+        values = [None if t is None else t.value for t in by_window]
+        errors = [None if t is None else t.std_error for t in by_window]
+        layers.line("coefficient", middle, values)
+        layers.dots("± 1 standard error", middle, values, errors, "model")
+        if layers.made:
+            title = f"Coefficient of {name} in the {of}"
+            yield Plot(
+                f"{of}-{_slug(name)}",
+                title,
+                across,
+                Axis(name),
+                layers.tuple(),
+                f"{title}, for each window.",
+            )
+
+
+def _confidence(result: RollingResult) -> float:
+    return float(result.provenance.analysis.get("confidence", 0.95))
+
+
+def _slug(term: str) -> str:
+    return "".join(c if c.isalnum() else "_" for c in term)

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from contract.datasets import Dataset
 from contract.results import DataSummary, IdentificationResult, ModelResult
 from contract.rolling import RollingResult
-from service.web.numbers import count, exact, percent
-from service.web.units import Units
+from service.web.numbers import Units, count, exact, percent
 
 UNEVEN = 1e-3
 """Jitter from which the sampling is called irregular."""

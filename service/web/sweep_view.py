@@ -5,10 +5,9 @@ import json
 from markupsafe import Markup
 
 from contract.sweep import SweepResult
-from service.web.derived import inverted
 from service.web.numbers import count, with_interval
 from service.web.result_view import ResultView, data_in_words
-from service.web.tables import Table
+from service.web.tables import Table, inverted
 
 
 def sweep_view(result: SweepResult) -> ResultView:

@@ -1,18 +1,25 @@
 """Tables of every coefficient, rate, first-passage time and check of one model."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from contract.base import Interval
-from contract.results import Component, Estimate, FixedPoint, IdentificationResult, ModelResult
+from contract.results import (
+    Component,
+    Eigenvalue,
+    Estimate,
+    FixedPoint,
+    IdentificationResult,
+    ModelResult,
+    Stationary,
+)
 from service.web import mathml
-from service.web.derived import Ends, inverted, mean_of
-from service.web.numbers import measured, percent, plain, power_of_ten, with_interval
+from service.web.numbers import Units, measured, percent, plain, power_of_ten, with_interval
 from service.web.plots.dynamics import place
 from service.web.plots.model import ROUNDING, cleaned, smallest
-from service.web.units import Units
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +198,7 @@ def _where(point: FixedPoint, least: float) -> tuple[str, str]:
     ) else "–"
 
 
-def _cleaned(ci: Interval | None, least: float) -> Ends | None:
+def _cleaned(ci: Interval | None, least: float) -> Interval | None:
     low, high = ci or (None, None)
     return None if ci is None else (low and cleaned(low, least), high and cleaned(high, least))
 
@@ -283,3 +290,34 @@ def _checks(result: IdentificationResult) -> Table:
 
 def _text(estimate: Estimate | None) -> str:
     return plain(None if estimate is None else estimate.value)
+
+
+def inverted(ci: tuple[float, float] | None) -> Interval | None:
+    """Convert the confidence interval of a rate to that of its relaxation time."""
+    if ci is None:
+        return None
+    low, high = ci
+    return (1 / high if high > 0 else None, 1 / low if low > 0 else None)
+
+
+def period_ends(eigenvalue: Eigenvalue) -> Interval | None:
+    """Return the interval of an eigenvalue's period; None if that of its frequency contains 0."""
+    ends = eigenvalue.im_ci
+    if ends is None or ends[0] * ends[1] <= 0:
+        return None
+    turns = sorted(2 * math.pi / abs(end) for end in ends)
+    return turns[0], turns[1]
+
+
+def mean_of(stationary: Stationary, k: int) -> tuple[str, str]:
+    """Write the mean of variable k and its interval as text.
+
+    A mean that is zero by symmetry is zero up to rounding, relative to the standard deviation.
+    """
+    variance = stationary.covariance[k][k] if k < len(stationary.covariance) else None
+    least = ROUNDING * math.sqrt(variance or 0.0)
+    ends = stationary.mean_ci[k] if k < len(stationary.mean_ci) else None
+    known = [
+        0.0 if v is not None and abs(v) < least else v for v in (stationary.mean[k], *(ends or ()))
+    ]
+    return with_interval(known[0], (known[1], known[2]) if ends is not None else None)

@@ -1,21 +1,24 @@
 """Views of a dataset, a result, or two results side by side, as HTML for page and report."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
+from markupsafe import Markup
 
 from contract.datasets import Dataset, DatasetPreview
 from contract.records import JobRecord
-from contract.results import ModelResult, Result
-from service.web import sentences
+from contract.results import ModelResult, Result, Term
+from service.web import mathml, sentences
 from service.web.forms import job_fields
 from service.web.kinds import VIEWS
 from service.web.model_view import plots_of
-from service.web.numbers import plain
-from service.web.plots.comparison import LETTERS, coefficients_table, overlaid_plots
-from service.web.plots.data import data_plots
-from service.web.plots.plot import Plot
-from service.web.site import rendered
+from service.web.numbers import Units, count, exact, plain, with_error
+from service.web.plots.plot import SERIES, Axis, Layer, Layers, Plot, Style
+from service.web.site import assets, bundle, hash_of, rendered
+from service.web.tables import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +88,185 @@ def comparison_view(first: Finished, second: Finished) -> str:
 
 def _drawn(plots: Sequence[Plot]) -> list[dict[str, Any]]:
     return [plot.document() for plot in plots]
+
+
+def report(finished: Finished) -> tuple[str, str]:
+    """Return the page, and the content security policy that allows exactly what it contains."""
+    styles = [_text("uplot/uPlot.min.css"), _text("style.css")]
+    uplot, plots = _text("uplot/uPlot.iife.min.js"), bundle() + "\n" + _text("report.js")
+    policy = (
+        f"default-src 'none'; script-src {hash_of(uplot)} {hash_of(plots)}; "
+        f"style-src {' '.join(map(hash_of, styles))}; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+    page = rendered(
+        "report.html",
+        **result_values(finished),
+        styles=styles,
+        uplot=uplot,
+        script=plots,
+        policy=policy,
+    )
+    return page, policy
+
+
+def _text(name: str) -> str:
+    return assets()[name].body.decode()
+
+
+COLOURS = 5
+"""Largest number of segments that are drawn in different colours; more of them share one."""
+
+
+def data_plots(dataset: Dataset, preview: DatasetPreview, units: Units) -> Iterator[Plot]:
+    """Draw each variable against time, and its histogram."""
+    report = dataset.report
+    for variable in report.variables[:6]:
+        name = variable.name
+        yield _course(dataset, preview, units, name)
+        bins = preview.histograms[name]
+        layers = Layers()
+        layers.bars("samples", bins.edges, np.array(bins.counts, dtype=float))
+        k = int(np.argmax(bins.counts))
+        peak = (bins.edges[k] + bins.edges[k + 1]) / 2
+        summary = (
+            f"Histogram of {count(report.n_samples)} samples of {units.label(name)} between "
+            f"{exact(bins.edges[0])} and {exact(bins.edges[-1])}; the highest bin is near "
+            f"{plain(peak, 3)}."
+        )
+        across = Axis(units.label(name), units.of_variable(name))
+        yield Plot(
+            f"histogram-{name}",
+            f"Histogram of {units.label(name)}",
+            across,
+            Axis("number of samples"),
+            layers.tuple(),
+            summary,
+        )
+
+
+def _course(dataset: Dataset, preview: DatasetPreview, units: Units, name: str) -> Plot:
+    layers, many = Layers(), len(preview.stretches) > COLOURS
+    trajectories = list(dict.fromkeys(s.trajectory for s in preview.stretches))
+    shortened = False
+    for stretch in preview.stretches:
+        low, high = np.array(stretch.low[name]), np.array(stretch.high[name])
+        times = np.array(stretch.times)
+        if np.array_equal(low, high):
+            across, up = times, low
+        else:
+            # The line goes from minimum to maximum in each bin, so it covers every sample.
+            shortened = True
+            across = np.repeat(times, 2)
+            up = np.stack([low, high], axis=1).ravel()
+        place = trajectories.index(stretch.trajectory)
+        label = "time series" if len(trajectories) == 1 else f"trajectory {stretch.trajectory + 1}"
+        layers.course(
+            label, across, up, "model" if many or len(trajectories) == 1 else SERIES[place]
+        )
+    shown, total = len(preview.stretches), preview.n_segments
+    notes = []
+    if shown < total:
+        notes.append(f"The {shown} longest of {count(total)} segments are shown.")
+    if shortened:
+        notes.append("Downsampled for display: minimum and maximum of each time bin.")
+    low_end, high_end = dataset.report.range[[v.name for v in dataset.report.variables].index(name)]
+    summary = (
+        f"{units.label(name)} against time, ranging from {exact(low_end)} to {exact(high_end)}."
+    )
+    return Plot(
+        f"course-{name}",
+        f"{units.label(name)} against time",
+        Axis("time", units.time),
+        Axis(units.label(name), units.of_variable(name)),
+        layers.tuple(),
+        summary,
+        " ".join(notes),
+        wide=True,
+    )
+
+
+STYLES: tuple[Style, Style] = ("series1", "series2")
+LETTERS = ("A", "B")
+"""Names of the two results in plots and tables; the names of jobs may be long."""
+OF_ONE = ("eigenfunctions", "selection", "residuals", "chapman-kolmogorov")
+"""Plots that mean nothing when two are drawn over each other."""
+
+
+def overlaid_plots(first: Sequence[Plot], second: Sequence[Plot]) -> Iterator[Plot]:
+    """Draw every plot that both results have, with the model's curves of both.
+
+    Maps cannot be drawn over each other and are shown side by side.
+    """
+    others = {plot.name: plot for plot in second}
+    for plot in first:
+        other = others.get(plot.name)
+        if other is None or plot.name in OF_ONE:
+            continue
+        if plot.square:
+            for one, letter in zip((plot, other), LETTERS, strict=True):
+                yield replace(
+                    one, name=f"{one.name}-{letter.lower()}", title=f"{letter}: {one.title}"
+                )
+            continue
+        layers = (*_curves(plot, LETTERS[0], STYLES[0]), *_curves(other, LETTERS[1], STYLES[1]))
+        if layers:
+            rules = tuple(
+                layer for layer in plot.layers if layer["kind"] == "rule" and layer["y"] is not None
+            )
+            yield replace(
+                plot,
+                x=_joined(plot.x, other.x),
+                y=_joined(plot.y, other.y),
+                layers=rules + layers,
+                summary=f"{plot.title}: both models.",
+                note="",
+            )
+
+
+def _curves(plot: Plot, name: str, style: Style) -> Iterator[Layer]:
+    several = len({layer["style"] for layer in plot.layers if layer["kind"] == "line"}) > 1
+    for layer in plot.layers:
+        if layer["kind"] == "band" and layer["style"] == "model":
+            yield {**layer, "name": f"{name}: {layer['name']}", "style": style}
+        elif layer["kind"] == "line" and not layer["dashed"]:
+            label = f"{name}: {layer['name']}" if several else name
+            yield {**layer, "name": label, "style": style}
+
+
+def _joined(one: Axis, other: Axis) -> Axis:
+    if one.range is None or other.range is None:
+        return replace(one, range=None)
+    return replace(
+        one, range=(min(one.range[0], other.range[0]), max(one.range[1], other.range[1]))
+    )
+
+
+def coefficients_table(first: ModelResult, second: ModelResult) -> Table:
+    """Tabulate the coefficients of two models side by side, and their difference over its error."""
+    rows: list[tuple[str | Markup, ...]] = []
+    one, other = _by_term(first), _by_term(second)
+    for of, name in dict.fromkeys((*one, *other)):
+        a, b = one.get((of, name)), other.get((of, name))
+        apart = "–"
+        if a is not None and b is not None and a.std_error and b.std_error:
+            apart = plain(abs(a.value - b.value) / math.hypot(a.std_error, b.std_error), 2)
+        rows.append(
+            (
+                of,
+                mathml.term(name),
+                *("–" if t is None else with_error(t.value, t.std_error) for t in (a, b)),
+                apart,
+            )
+        )
+    return Table(
+        "both", "Coefficients", ("of", "term", "A", "B", "difference / error"), tuple(rows)
+    )
+
+
+def _by_term(result: ModelResult) -> dict[tuple[str, str], Term]:
+    found = {}
+    for kind, components in (("drift", result.model.drift), ("diffusion", result.model.diffusion)):
+        for key, component in components.items():
+            found.update({(f"{kind} {key}", t.term): t for t in component.terms if t.active})
+    return found

@@ -15,8 +15,8 @@ from itoscope_client import Client, Retries
 from itoscope_client.inputs import LayoutOptions, upload_of
 from service.app import create_app
 from service.readers.formats.sniffing import format_of
-from service.readers.layout import Layout as ReaderLayout
-from service.readers.limits import Limits
+from service.readers.options import Layout as ReaderLayout
+from service.readers.options import Limits
 from service.readers.reading import read as read_file
 from service.settings import ServiceSettings
 from standalone.preflight import free_port

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from contract.terms import checked_term
+from contract.base import checked_term
 from grammar.terms import NotATerm, parse, variable_name, variables_of
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -23,21 +23,20 @@ from worker.documents.potential import (
     potential_of,
     relaxation_of,
 )
-from worker.documents.simulation import simulated_of
 from worker.generator.analysis import GeneratorReport
-from worker.generator.quantities.committor import Committor
-from worker.generator.quantities.correlations import Memory
-from worker.generator.quantities.exit import Exit
-from worker.generator.quantities.passage import (
+from worker.generator.quantities.correlations import Correlations
+from worker.generator.quantities.passages import (
     PROBABILITIES,
+    Committor,
+    Exit,
     NoCurve,
     Passage,
     PassageCurve,
     SpatialPassage,
+    Timing,
 )
-from worker.generator.quantities.passage_time import Timing
 from worker.generator.quantities.regions import Place, Region
-from worker.generator.quantities.stationary import SpatialLaw
+from worker.generator.quantities.stationary import MultivariateDistribution, Simulated, SimulatedLaw
 from worker.generator.uncertainty.intervals import Intervals, Path
 from worker.identification.findings import Finding
 
@@ -128,7 +127,7 @@ def _stationary(report: GeneratorReport, spread: Intervals) -> results.Stationar
     law = report.stationary
     if law is None:
         return None
-    spatial = law if isinstance(law, SpatialLaw) else None
+    spatial = law if isinstance(law, MultivariateDistribution) else None
     turn = report.domain[1] - report.domain[0]
     current = spread.range("probability_current")
     return results.Stationary(
@@ -186,28 +185,32 @@ def _exit(exit_: Exit, spread: Intervals, *path: str | int) -> results.Exit:
 
 
 def _autocorrelation(report: GeneratorReport, spread: Intervals) -> results.Autocorrelation | None:
-    memory = report.memory
-    if not isinstance(memory, Memory):
-        return None if memory is None else results.Autocorrelation(reason=memory.reason)
+    correlations = report.correlations
+    if not isinstance(correlations, Correlations):
+        return None if correlations is None else results.Autocorrelation(reason=correlations.reason)
     return results.Autocorrelation(
-        lags=array(memory.lags),
-        values=_by_variable(memory.autocorrelation),
-        values_ci=_bands_by_variable(memory.autocorrelation, spread, "memory", "autocorrelation"),
+        lags=array(correlations.lags),
+        values=_by_variable(correlations.autocorrelation),
+        values_ci=_bands_by_variable(
+            correlations.autocorrelation, spread, "correlations", "autocorrelation"
+        ),
         integrated_time={
-            variable_name(i): _estimate(time, spread, "memory", "integrated_times", i)
-            for i, time in enumerate(memory.integrated_times)
+            variable_name(i): _estimate(time, spread, "correlations", "integrated_times", i)
+            for i, time in enumerate(correlations.integrated_times)
         },
     )
 
 
 def _power_spectrum(report: GeneratorReport, spread: Intervals) -> results.PowerSpectrum | None:
-    memory = report.memory
-    if not isinstance(memory, Memory):
+    correlations = report.correlations
+    if not isinstance(correlations, Correlations):
         return None
     return results.PowerSpectrum(
-        frequencies=array(memory.frequencies),
-        values=_by_variable(memory.power_spectrum),
-        values_ci=_bands_by_variable(memory.power_spectrum, spread, "memory", "power_spectrum"),
+        frequencies=array(correlations.frequencies),
+        values=_by_variable(correlations.power_spectrum),
+        values_ci=_bands_by_variable(
+            correlations.power_spectrum, spread, "correlations", "power_spectrum"
+        ),
     )
 
 
@@ -288,4 +291,45 @@ def _distribution(law: PassageCurve | NoCurve | None) -> results.PassageDistribu
 def _estimate(timing: Timing, spread: Intervals, *path: str | int) -> results.Estimate:
     return results.Estimate(
         value=timing.value, ci=interval_of(spread.range(*path)), reason=timing.reason
+    )
+
+
+def simulated_of(law: SimulatedLaw) -> results.SimulatedLaw:
+    """Write the simulated distribution, every number with its Monte Carlo standard error."""
+    plain = results.SimulatedLaw(
+        n_paths=law.n_paths,
+        n_escaped=law.n_escaped,
+        duration=law.duration,
+        step=law.step,
+        reason=law.reason,
+    )
+    found = law.estimates
+    if found is None:
+        return plain
+    return plain.model_copy(
+        update={
+            "step_error": found.step_error,
+            "mean": _simulated_numbers(found.mean),
+            "covariance": tuple(_simulated_numbers(row) for row in found.covariance),
+            "skewness": _simulated_numbers(found.skewness),
+            "kurtosis": _simulated_numbers(found.kurtosis),
+            "integrated_times": _simulated_numbers(found.integrated_times),
+            "marginals": tuple(
+                results.SimulatedMarginal(
+                    edges=tuple(m.edges.tolist()),
+                    density=tuple(m.density.tolist()),
+                    std_error=tuple(m.std_error.tolist()),
+                )
+                for m in found.marginals
+            ),
+        }
+    )
+
+
+def _simulated_numbers(
+    numbers: tuple[Simulated | None, ...],
+) -> tuple[results.Simulated | None, ...]:
+    return tuple(
+        None if n is None else results.Simulated(value=n.value, std_error=n.std_error)
+        for n in numbers
     )

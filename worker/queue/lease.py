@@ -18,7 +18,7 @@ from storage.periodic import every
 from storage.redis.jobs import JobStore
 from storage.stores import StoreUnavailable
 from worker.fan_out.shards import Publish
-from worker.queue.hung_children import PersistenceCounter, kill
+from worker.queue.liveness import PersistenceCounter, kill
 
 BEATS_PER_LEASE = 4
 REAP_SECONDS = 5.0

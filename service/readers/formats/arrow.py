@@ -13,9 +13,8 @@ import pyarrow.parquet as pq
 
 from service.readers.cells import kind_of
 from service.readers.errors import UnreadableData, too_large
-from service.readers.limits import Limits
 from service.readers.names import split_unit
-from service.readers.notes import Notes
+from service.readers.options import Limits, Notes
 from service.readers.table import NOT_A_TIME, Column, Lines, Table
 from service.readers.timestamps import column_of_stamps
 

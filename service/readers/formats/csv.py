@@ -9,9 +9,7 @@ from service.readers.cells import MISSING, grouping_of, ungrouped
 from service.readers.formats.column_parser import ColumnParser, too_wide
 from service.readers.formats.dialect import Dialect, infer
 from service.readers.formats.text import blocks, encoding_of, is_comment, preview_of
-from service.readers.layout import Layout
-from service.readers.limits import Limits
-from service.readers.notes import Notes
+from service.readers.options import Layout, Limits, Notes
 from service.readers.table import NOT_A_TIME, Column, Table
 
 _LARGEST_EXACT = 2**53

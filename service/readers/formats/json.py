@@ -10,11 +10,9 @@ import numpy as np
 from service.readers.cells import kind_of
 from service.readers.columns import record_of
 from service.readers.errors import UnreadableData, too_large
-from service.readers.formats.bundle import record_of_array, record_of_bundle, record_of_list
-from service.readers.layout import Layout
-from service.readers.limits import Limits
+from service.readers.formats.arrays import record_of_array, record_of_bundle, record_of_list
 from service.readers.names import split_unit
-from service.readers.notes import Notes
+from service.readers.options import Layout, Limits, Notes
 from service.readers.table import Column, Floats, Lines, Record, Table
 from service.readers.timestamps import column_of_stamps
 

@@ -21,8 +21,7 @@ import numpy as np
 
 from service.readers.errors import UnreadableData, too_large
 from service.readers.formats.numpy import as_floats
-from service.readers.limits import Limits
-from service.readers.notes import Notes
+from service.readers.options import Limits, Notes
 from service.readers.table import Floats
 
 HEADER_BYTES = 128

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from service.readers.errors import UnreadableData, too_large
-from service.readers.limits import Limits
+from service.readers.options import Limits
 from service.readers.table import Floats
 
 SAVE_AGAIN = "Save it again with numpy.save and upload the whole file."

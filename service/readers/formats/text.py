@@ -8,7 +8,7 @@ from typing import TextIO
 
 from service.readers.cells import kind_of, plain
 from service.readers.errors import UnreadableData, too_large
-from service.readers.limits import Limits
+from service.readers.options import Limits
 
 _BLOCK = 4_000_000
 _PREVIEW_LINES = 300

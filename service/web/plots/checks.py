@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from contract.results import IdentificationResult, SelectionPath
-from service.web.numbers import plain
+from service.web.numbers import Units, plain
 from service.web.plots.plot import SERIES, Axis, Layers, Plot
-from service.web.units import Units
 
 
 def check_plots(result: IdentificationResult, units: Units) -> Iterator[Plot]:

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from contract.results import IdentificationResult, ModelResult
-from service.web.numbers import plain
+from service.web.numbers import Units, plain
 from service.web.plots.model import confidence_of
 from service.web.plots.plot import SERIES, Axis, Layers, Plot, array, numbers
-from service.web.units import Units
 
 
 def dynamics_plots(result: ModelResult, units: Units) -> Iterator[Plot]:

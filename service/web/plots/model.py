@@ -7,9 +7,8 @@ import numpy as np
 from contract.base import Interval
 from contract.curves import Bins, Curve, KramersMoyal
 from contract.results import IdentificationResult, ModelResult
-from service.web.numbers import plain
+from service.web.numbers import Units, plain
 from service.web.plots.plot import Axis, Layers, Plot, array, numbers
-from service.web.units import Units
 
 FLAT = 1e-6
 """Range of a potential in kT that is no more than rounding."""

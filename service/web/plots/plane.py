@@ -6,11 +6,10 @@ import numpy as np
 
 from contract.curves import Bins, DriftField
 from contract.results import Committor, IdentificationResult, ModelResult, Stationary
-from service.web.numbers import plain
+from service.web.numbers import Units, plain
 from service.web.plots.dynamics import place
 from service.web.plots.model import confidence_of
 from service.web.plots.plot import Axis, Floats, Layers, Plot, array, numbers
-from service.web.units import Units
 
 FEW_COMMITTORS = 4
 

@@ -13,8 +13,7 @@ from contract.datasets import DatasetReport
 from contract.datasets import Layout as GivenLayout
 from service.readers.errors import UnreadableData
 from service.readers.formats.sniffing import format_of
-from service.readers.layout import Layout
-from service.readers.limits import Limits
+from service.readers.options import Layout, Limits
 from service.readers.reading import read
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from service.readers.limits import Limits
+from service.readers.options import Limits
 
 RNG = np.random.default_rng(6)
 X = np.cumsum(RNG.normal(size=100))

@@ -12,7 +12,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from service.readers.limits import Limits
+from service.readers.options import Limits
 
 N = 60
 X = np.cumsum(np.random.default_rng(7).normal(size=N))

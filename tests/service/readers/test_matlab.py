@@ -12,8 +12,7 @@ from scipy.io import savemat
 
 from service.readers.errors import UnreadableData
 from service.readers.formats.matlab import read_mat
-from service.readers.limits import Limits
-from service.readers.notes import Notes
+from service.readers.options import Limits, Notes
 
 RNG = np.random.default_rng(8)
 X = np.cumsum(RNG.normal(size=100))

@@ -20,7 +20,7 @@ from contract.problems import ProblemError
 from service.readers import process
 from service.readers.__main__ import PARENT_LOOK_SECONDS
 from service.readers.errors import UnreadableData
-from service.readers.limits import Limits
+from service.readers.options import Limits
 from service.readers.process import read_upload
 
 ROOT = Path(__file__).resolve().parents[3]

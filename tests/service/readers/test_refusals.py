@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.readers.limits import Limits
+from service.readers.options import Limits
 
 Reads = Callable[..., Any]
 

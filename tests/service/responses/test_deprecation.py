@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from contract.base import Document
+from contract.base import Deprecation, Document
 from contract.datasets import Layout
-from contract.deprecation import Deprecation
 from contract.identification import IdentificationParameters, LibraryParameters
 from service.app import create_app
 from service.errors import Refusal

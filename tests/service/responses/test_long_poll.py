@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.responses.long_poll import LONGEST, preferred_seconds
+from service.responses.job_results import LONGEST, preferred_seconds
 
 
 class _Asked:

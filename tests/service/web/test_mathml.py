@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from contract.base import checked_term
 from contract.results import Component, Term
-from contract.terms import checked_term
 from service.web import mathml
 
 

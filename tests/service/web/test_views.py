@@ -25,7 +25,7 @@ from contract.datasets import (
 from contract.jobs import GeneratorJob
 from contract.records import JobRecord
 from contract.rolling import RollingResult
-from service.web import forms, report, site
+from service.web import forms, site, views
 from service.web.model_view import plots_of
 from service.web.plots.dynamics import place
 from service.web.plots.plot import Plot, rounded
@@ -307,7 +307,7 @@ def every_view() -> dict[str, str]:
     hostile = finished(HOSTILE, HOSTILE)
     return {
         "result": result_view(hostile),
-        "report": report.report(hostile)[0],
+        "report": views.report(hostile)[0],
         "comparison": comparison_view(hostile, hostile),
         "dataset": dataset_view(*dataset(HOSTILE)),
     }
@@ -359,7 +359,7 @@ def test_no_text_of_a_user_s_becomes_html(name: str) -> None:
 
 
 def test_the_report_allows_exactly_what_it_holds() -> None:
-    page, policy = report.report(finished())
+    page, policy = views.report(finished())
     for kind, tag in (
         ("script-src", r"<script(?: type=\"module\")?>(.*?)</script>"),
         ("style-src", r"<style>(.*?)</style>"),
@@ -483,4 +483,4 @@ def test_a_rolling_result_says_whether_the_gap_closes_and_draws_every_window() -
     assert "too short" in result_view(
         rolling(slope=None, ci=None, reason="the time series is too short")
     )
-    assert len(report.report(rolling())[0]) < 1_000_000
+    assert len(views.report(rolling())[0]) < 1_000_000

@@ -12,7 +12,7 @@ from contract.jobs import IdentificationJob
 from contract.kinds import JOB_REQUEST
 from contract.results import IdentificationResult
 from contract.sweep import SweepJob
-from service.requests.cost import estimated_seconds
+from service.requests.submissions import estimated_seconds
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.sums.block_sums import sums_here
 from worker.jobs import identification, sweep

@@ -17,7 +17,7 @@ from worker.identification.data.library import Library
 from worker.identification.errors import TooFewSamples
 from worker.identification.regression import NormalEquations
 from worker.identification.selection.best_subset import Candidate, Curve, raw_on
-from worker.identification.selection.kernel_choice import FEWEST_FOLDS, folds_of
+from worker.identification.selection.kernel_scores import FEWEST_FOLDS, folds_of
 from worker.identification.selection.log_likelihood_gains import Gains, Support
 from worker.identification.selection.supports import support_basis
 

@@ -1,9 +1,8 @@
 """The mean of each variable, as figures."""
 
 from contract.mean import MeanResult
-from service.web.headline import Figure
 from service.web.numbers import plain
-from service.web.result_view import ResultView
+from service.web.result_view import Figure, ResultView
 
 
 def mean_view(result: MeanResult) -> ResultView:

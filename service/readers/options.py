@@ -1,0 +1,85 @@
+"""What every reader is given besides the file: the user's layout, limits, notes for the report."""
+
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The fields of contract.datasets.Layout; None where the user gave nothing."""
+
+    dt: float | None = None
+    time_column: str | None = None
+    id_column: str | None = None
+    state_columns: tuple[str, ...] | None = None
+    orientation: str | None = None
+    axes: str | None = None
+    time_unit: str | None = None
+    state_unit: str | None = None
+    gap_factor: float = 1.5
+
+    @classmethod
+    def from_json(cls, given: dict[str, Any]) -> Self:
+        """Make a layout from the JSON form of contract.datasets.Layout."""
+        known = {field.name: given[field.name] for field in fields(cls) if field.name in given}
+        if known.get("state_columns") is not None:
+            known["state_columns"] = tuple(known["state_columns"])
+        return cls(**known)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits on the data, checked before memory is allocated, and on the process that reads."""
+
+    numbers: int = 50_000_000
+    """Number of samples times number of columns."""
+    columns: int = 10_000
+    """Columns of a text file, which are the samples of a trajectory where rows are trajectories."""
+    state_columns: int = 64
+    trajectories: int = 1_000_000
+    line_length: int = 1_048_576
+    """Characters in one line of a text file."""
+    json_bytes: int = 64 * 2**20
+    """Size of a JSON file; it is parsed as a whole and then takes about thirty times its size."""
+    members: int = 10_000
+    """Arrays in an npz file; arrays, cells and fields in a MAT file."""
+    memory_bytes: int = 3 * 2**30
+    """Address space of the reading process [byte]."""
+    cpu_seconds: int = 90
+    wall_seconds: float = 120.0
+
+    def for_numbers(self, numbers: int) -> "Limits":
+        """Return the limits for data of `numbers`; memory and time grow in proportion to them."""
+        factor = max(1.0, numbers / self.numbers)
+        return replace(
+            self,
+            numbers=numbers,
+            memory_bytes=int(factor * self.memory_bytes),
+            cpu_seconds=int(factor * self.cpu_seconds),
+            wall_seconds=factor * self.wall_seconds,
+        )
+
+
+@dataclass(slots=True)
+class Notes:
+    """Assumptions, warnings and counts, in the order in which they arose."""
+
+    assumptions: list[str] = field(default_factory=list)
+    warnings: list[dict[str, Any]] = field(default_factory=list)
+    dt_in_file: tuple[float, str | None, str] | None = None
+    """Sampling interval that the file names outside its columns, its unit, and the words that name
+    it."""
+    orientation: str | None = None
+    """Orientation that was inferred, as a value of Layout.orientation."""
+    n_missing: int = 0
+    n_duplicate_times: int = 0
+    n_gaps: int = 0
+
+    def assume(self, sentence: str) -> None:
+        """Add an assumption, unless it is there already."""
+        if sentence not in self.assumptions:
+            self.assumptions.append(sentence)
+
+    def warn(self, code: str, message: str, **details: Any) -> None:
+        """Add a warning of something that may change the result; the message says what to try."""
+        self.warnings.append({"code": code, "message": message, "details": details})
