@@ -20,10 +20,10 @@ from benchmarks.recovery import DT, SYSTEMS, paths_of
 from worker.identification.data.library import Library, make_library
 from worker.identification.data.trajectories import Trajectories, from_arrays, measure_scales
 from worker.identification.data.windows import Space
-from worker.identification.equations.regression import NormalEquations
 from worker.identification.estimation import cell_equations
 from worker.identification.estimation.estimator import identify
 from worker.identification.estimation.problem import Problem
+from worker.identification.regression import NormalEquations
 from worker.identification.selection import diffusion_terms
 from worker.identification.selection.support_selection import Criterion, Method, Selected, choose
 from worker.identification.sums.kernels import make_kernels

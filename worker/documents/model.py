@@ -14,7 +14,7 @@ from worker.identification.checks.scalar_residuals import ResidualMoments
 from worker.identification.identified_model import ComponentFit, IdentifiedModel
 from worker.identification.model_sampling import confidence_interval
 from worker.identification.selection.best_subset import Curve
-from worker.identification.selection.cross_validation import KernelChoice
+from worker.identification.selection.kernel_scores import KernelChoice
 from worker.identification.symbolic_process import expression
 
 

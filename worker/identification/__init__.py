@@ -1,1 +1,4 @@
-"""The numerical core: from trajectories to drift and diffusion. NumPy, SciPy, scikit-learn and numba; nothing else."""
+"""Numerical core, from trajectories to drift and diffusion.
+
+It imports NumPy, SciPy, scikit-learn and numba, and nothing else.
+"""

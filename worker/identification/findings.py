@@ -19,11 +19,10 @@ from worker.identification.checks.visited_states import empty_arc, indefinite
 from worker.identification.data.library import Library
 from worker.identification.data.preconditions import dependences
 from worker.identification.data.trajectories import Trajectories
-from worker.identification.equations.relative_efficiency import gain_of_narrower
 from worker.identification.errors import SecondOrderDynamics
 from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.problem import Problem
-from worker.identification.selection.cross_validation import KernelChoice
+from worker.identification.selection.kernel_scores import KernelChoice, gain_of_narrower
 from worker.identification.selection.support_selection import Selected
 from worker.identification.sums.kernels import Kernels
 

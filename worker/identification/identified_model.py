@@ -45,7 +45,7 @@ from worker.identification.findings import (
 )
 from worker.identification.model_sampling import DrawnModels, draw_models
 from worker.identification.selection.best_subset import Candidate, Curve
-from worker.identification.selection.cross_validation import KernelChoice
+from worker.identification.selection.kernel_scores import KernelChoice
 from worker.identification.selection.support_selection import Selected
 from worker.identification.sums.block_sums import Summing, sums_here
 from worker.identification.sums.kernels import Kernels, make_cells

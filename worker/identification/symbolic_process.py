@@ -13,7 +13,12 @@ from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
 from worker.identification.data.terms import evaluate
-from worker.identification.symbolic_system import Field, field_from_terms, frame_of, polynomial
+from worker.identification.symbolic_system import (
+    Field,
+    coordinates_of,
+    field_from_terms,
+    polynomial,
+)
 
 Floats = NDArray[np.float64]
 
@@ -35,11 +40,11 @@ class Expansion:
     def __call__(self, x: Floats) -> Floats:
         """Evaluate at states (n,); (n,)."""
         x = np.asarray(x, dtype=np.float64)
-        frame = self.field.frame
-        total = polynomial(x.ravel(), frame.origins[0], frame.units[0], self._powers)
+        coordinates = self.field.coordinates
+        total = polynomial(x.ravel(), coordinates.origins[0], coordinates.units[0], self._powers)
         total = total.reshape(x.shape)
         for weight, tree in self.field.trees:
-            total = total + weight * evaluate(tree, {"x": x * frame.phases[0]})
+            total = total + weight * evaluate(tree, {"x": x * coordinates.phases[0]})
         return total
 
     def derivative(self) -> "Expansion":
@@ -111,7 +116,7 @@ def from_internal(library: Library, coefficients: Floats, factor: float) -> Expa
     weights = (coefficients[p + 1 :] * factor).tolist()
     trees = tuple((w, library.trees[k]) for w, k in zip(weights, library.other, strict=True))
     return Expansion(
-        Field(frame_of(library), {(k,): v for k, v in enumerate(powers.tolist())}, trees)
+        Field(coordinates_of(library), {(k,): v for k, v in enumerate(powers.tolist())}, trees)
     )
 
 

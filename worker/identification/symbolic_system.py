@@ -27,7 +27,7 @@ from worker.identification.errors import InvalidLibrary
 
 Floats = NDArray[np.float64]
 
-TOGETHER = 64
+BATCH = 64
 """Number of states whose monomials are computed together, as vector instructions in the cache."""
 
 
@@ -71,9 +71,9 @@ def polynomials(
     """
     (n, d), (q, m) = x.shape, coefficients.shape
     result = np.zeros((q, n))
-    y, value = np.empty((d, TOGETHER)), np.empty(TOGETHER)
-    for first in range(0, n, TOGETHER):
-        size = min(TOGETHER, n - first)
+    y, value = np.empty((d, BATCH)), np.empty(BATCH)
+    for first in range(0, n, BATCH):
+        size = min(BATCH, n - first)
         for i in range(d):
             for s in range(size):
                 y[i, s] = (x[first + s, i] - origins[i]) / units[i]
@@ -93,7 +93,7 @@ def polynomials(
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class Coordinates:
     """Coordinates y_i = (x_i − origin_i) / unit_i of polynomials, and the phases of angles.
 
     phases   factor from state to what the text of a term calls x: 2π/period of an angle, else 1
@@ -113,7 +113,7 @@ class Field:
     trees    pairs of weight and tree
     """
 
-    frame: Frame
+    coordinates: Coordinates
     powers: Mapping[Exponents, float]
     trees: tuple[tuple[float, Tree], ...] = ()
 
@@ -123,15 +123,15 @@ class Field:
 
     def derivative(self, variable: int) -> "Field":
         """Differentiate with respect to a variable."""
-        frame = self.frame
+        coordinates = self.coordinates
         powers: dict[Exponents, float] = {}
         for e, coefficient in self.powers.items():
             if e[variable]:
                 lower = (*e[:variable], e[variable] - 1, *e[variable + 1 :])
-                powers[lower] = coefficient * e[variable] / frame.units[variable]
-        phase, name = frame.phases[variable], frame.variables[variable]
+                powers[lower] = coefficient * e[variable] / coordinates.units[variable]
+        phase, name = coordinates.phases[variable], coordinates.variables[variable]
         return Field(
-            frame,
+            coordinates,
             powers,
             tuple((weight * phase, derivative(tree, name)) for weight, tree in self.trees),
         )
@@ -139,19 +139,20 @@ class Field:
 
 @dataclass(frozen=True, eq=False)
 class Fields:
-    """Several fields of one frame, evaluated together: states (n, d) → (n, number of fields)."""
+    """Fields of one set of coordinates, evaluated together: (n, d) → (n, number of fields)."""
 
     fields: tuple[Field, ...]
 
     def __call__(self, x: Floats) -> Floats:
         """Evaluate at states (n, d); (n, number of fields)."""
         x = np.ascontiguousarray(x, dtype=np.float64)
-        frame = self.fields[0].frame
+        coordinates = self.fields[0].coordinates
         total = np.asarray(polynomials(x, *self._sums))
         for values, field in zip(total, self.fields, strict=True):
             if field.trees:
                 arguments = {
-                    name: x[:, i] * frame.phases[i] for i, name in enumerate(frame.variables)
+                    name: x[:, i] * coordinates.phases[i]
+                    for i, name in enumerate(coordinates.variables)
                 }
                 for weight, tree in field.trees:
                     values += weight * evaluate(tree, arguments)
@@ -160,12 +161,12 @@ class Fields:
     @cached_property
     def _sums(self) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
         """Origins, units, exponents and coefficients, as `polynomials` takes them."""
-        frame = self.fields[0].frame
+        coordinates = self.fields[0].coordinates
         exponents = sorted({e for field in self.fields for e in field.powers})
         return (
-            np.array(frame.origins, dtype=float),
-            np.array(frame.units, dtype=float),
-            np.array(exponents, dtype=np.int64).reshape(len(exponents), len(frame.origins)),
+            np.array(coordinates.origins, dtype=float),
+            np.array(coordinates.units, dtype=float),
+            np.array(exponents, dtype=np.int64).reshape(len(exponents), len(coordinates.origins)),
             np.array(
                 [[field.powers.get(e, 0.0) for e in exponents] for field in self.fields],
                 dtype=float,
@@ -224,10 +225,10 @@ class SymbolicSystem:
         return Fields(tuple(b.derivative(i) for b in self.b for i in range(self.dimension)))
 
 
-def frame_of(library: Library) -> Frame:
+def coordinates_of(library: Library) -> Coordinates:
     """Return the coordinates of a library."""
     phases = tuple(1.0 if p is None else 2 * np.pi / p for p in library.periods)
-    return Frame(library.variables, library.origins, library.units, phases)
+    return Coordinates(library.variables, library.origins, library.units, phases)
 
 
 def field_from_internal(library: Library, coefficients: Floats, factor: float) -> Field:
@@ -248,7 +249,9 @@ def field_from_internal(library: Library, coefficients: Floats, factor: float) -
         if w
     )
     return Field(
-        frame_of(library), {e: float(c) for e, c in zip(exponents, powers, strict=True) if c}, trees
+        coordinates_of(library),
+        {e: float(c) for e, c in zip(exponents, powers, strict=True) if c},
+        trees,
     )
 
 
@@ -299,4 +302,4 @@ def field_from_terms(
         powers[exponents] = powers.get(exponents, 0.0) + float(coefficient)
     d = len(variables)
     phases = tuple(1.0 if p is None else 2 * np.pi / p for p in periods)
-    return Field(Frame(variables, (0.0,) * d, (1.0,) * d, phases), powers, tuple(trees))
+    return Field(Coordinates(variables, (0.0,) * d, (1.0,) * d, phases), powers, tuple(trees))

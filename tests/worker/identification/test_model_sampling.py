@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from worker.identification.equations.regression import wider_root
 from worker.identification.model_sampling import confidence_interval, draw_models
+from worker.identification.regression import wider_root
 from worker.identification.selection.best_subset import Estimate
 from worker.identification.selection.support_selection import (
     AlternativeSupport,

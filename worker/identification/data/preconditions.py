@@ -12,7 +12,7 @@ from worker.identification.data.terms import evaluate
 from worker.identification.data.trajectories import CHUNK, Floats, Integers, Trajectories
 from worker.identification.errors import CollinearVariables, InvalidLibrary, WrappedVariable
 
-ALIKE = 3.0
+LARGEST_STEP_RATIO = 3.0
 """Largest ratio of the rms step over the cut of a circle to the rms of all other steps."""
 
 
@@ -87,7 +87,7 @@ def _goes_round_a_circle(data: Trajectories, i: int, whole: float) -> bool:
                 others + float(np.sum(size[~long] ** 2)),
                 n_others + int((~long).sum()),
             )
-    return others > 0 and over_the_cut * n_others <= ALIKE**2 * others * n_cut
+    return others > 0 and over_the_cut * n_others <= LARGEST_STEP_RATIO**2 * others * n_cut
 
 
 @compiled
@@ -128,7 +128,7 @@ def _likely_period(span: float) -> float:
     )
 
 
-SAME = 1e-7
+DEPENDENT_BELOW = 1e-7
 """Root mean square of the part of a term that earlier terms leave, below which it is dependent."""
 
 MATERIAL = 1e-6
@@ -201,7 +201,7 @@ def dependences(library: Library, y: Floats) -> Iterator[Dependence]:
     for j, k in enumerate(library.other, start=n_polynomials):
         parts, *_ = np.linalg.lstsq(columns[:, :j], columns[:, j], rcond=1e-13)
         rest = columns[:, j] - columns[:, :j] @ parts
-        if np.sqrt((rest**2).mean()) < SAME:
+        if np.sqrt((rest**2).mean()) < DEPENDENT_BELOW:
             involved = np.abs(parts) > MATERIAL
             others = [
                 names[m]

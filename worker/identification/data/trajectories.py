@@ -70,7 +70,7 @@ def from_arrays(trajectories: list[Floats], dt: float) -> Trajectories:
     )
 
 
-def starts_of(data: Trajectories) -> Floats:
+def _trajectory_starts(data: Trajectories) -> Floats:
     """Find the time at which the trajectory of each segment began; (n_segments,) [time].
 
     All pieces of one record are on one clock.
@@ -81,7 +81,7 @@ def starts_of(data: Trajectories) -> Floats:
 
 def longest_duration(data: Trajectories) -> float:
     """Measure the longest trajectory from its first sample to its last, gaps included [time]."""
-    return float(np.max(np.asarray(data.times[data.segments[:, 1] - 1]) - starts_of(data)))
+    return float(np.max(np.asarray(data.times[data.segments[:, 1] - 1]) - _trajectory_starts(data)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -332,7 +332,7 @@ def chunks(
     """
     first_of, last_of = data.segments[:, 0], data.segments[:, 1]
     span = (windows.n_points - 1) * windows.stride
-    start_time = starts_of(data)
+    start_time = _trajectory_starts(data)
     for block, begin, end, starts in _spans(edges, every, joined):
         values = np.asarray(data.states[begin : end + span, 0])
         times = np.asarray(data.times[begin : end + span])

@@ -16,7 +16,9 @@ from worker.identification.data.trajectories import (
     block_edges,
     chunks,
 )
-from worker.identification.equations.regression import (
+from worker.identification.estimation.fit import Solution
+from worker.identification.estimation.problem import Problem, Shares
+from worker.identification.regression import (
     NoiseLine,
     NormalEquations,
     calibrated,
@@ -27,8 +29,6 @@ from worker.identification.equations.regression import (
     whitened_by,
     whitening_of,
 )
-from worker.identification.estimation.fit import Solution
-from worker.identification.estimation.problem import Problem, Shares
 from worker.identification.sums.block_sums import blocks_between
 from worker.identification.sums.cell_rules import WindowsPass, diffusion_systems, drift_system
 from worker.identification.sums.kernel_statistics import KernelStatistics, WeakSystem, statistics_of

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.checks.scalar_residuals import Residuals
-from worker.identification.equations.regression import NoiseLine, NormalEquations
 from worker.identification.estimation.fit import Coarse, Solution
 from worker.identification.estimation.problem import (
     Problem,
@@ -14,6 +13,7 @@ from worker.identification.estimation.problem import (
     completed,
     components_of,
 )
+from worker.identification.regression import NoiseLine, NormalEquations
 from worker.identification.selection.best_subset import Estimate, estimate_on
 from worker.identification.selection.diffusion_terms import choose_up_to, estimate_up_to
 from worker.identification.selection.support_selection import choose

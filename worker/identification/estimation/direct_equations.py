@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from worker.identification.checks.scalar_residuals import Residuals, measure_joint_residuals
 from worker.identification.data.trajectories import Integers, Windows, block_edges
 from worker.identification.data.windows import Stretch, stretches
-from worker.identification.equations.regression import (
+from worker.identification.estimation.cell_equations import N_BLOCKS, N_BLOCKS_FOR_ERRORS
+from worker.identification.estimation.fit import Solution
+from worker.identification.estimation.problem import Problem, Shares, components_of
+from worker.identification.regression import (
     NormalEquations,
     noise_covariance,
     whitened,
     with_block_errors,
 )
-from worker.identification.estimation.cell_equations import N_BLOCKS, N_BLOCKS_FOR_ERRORS
-from worker.identification.estimation.fit import Solution
-from worker.identification.estimation.problem import Problem, Shares, components_of
 from worker.identification.selection.diffusion_terms import functions_of, terms_up_to
 from worker.identification.sums.block_sums import blocks_between
 from worker.identification.sums.instruments import Instruments

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from grammar.terms import variable_name
 from worker.identification.checks.markov_tests import ScoreTests
 from worker.identification.checks.scalar_residuals import ResidualMoments
-from worker.identification.selection.cross_validation import KernelChoice
+from worker.identification.selection.kernel_scores import KernelChoice
 from worker.identification.selection.support_selection import Selected
 from worker.identification.sums.instruments import Instruments
 from worker.identification.sums.kernel_statistics import KernelStatistics

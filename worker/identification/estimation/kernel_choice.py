@@ -14,24 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
-from worker.identification.equations.regression import inverse_square_root, noise_covariance
-from worker.identification.equations.relative_efficiency import (
-    local_variance,
-    variance_over_bound,
-    whitening,
-)
 from worker.identification.estimation.cell_equations import N_BLOCKS, Weights
 from worker.identification.estimation.direct_equations import SMALLEST_EIGENVALUE, walk
 from worker.identification.estimation.problem import Problem
-from worker.identification.selection.cross_validation import (
+from worker.identification.regression import inverse_square_root, noise_covariance
+from worker.identification.selection.kernel_scores import (
     FEWEST_FOLDS,
     N_FOLDS,
-    Candidate,
+    KernelCandidate,
     KernelChoice,
     choice_among,
     folds_of,
     held_out,
+    local_variance,
     make_held_out_score,
+    variance_over_bound,
+    whitening,
 )
 from worker.identification.sums.cell_rules import drift_system
 from worker.identification.sums.instruments import Instruments
@@ -84,7 +82,7 @@ def judge(
     rule: SamplingRule,
     at_nodes: KernelStatistics,
     weights: Weights,
-) -> list[Candidate]:
+) -> list[KernelCandidate]:
     """Return held-out scores and variances of each candidate.
 
     Parameters
@@ -105,7 +103,7 @@ def judge(
         information=(instruments * time[:, None]).T @ functions,
     )
 
-    def candidate(k: Kernels) -> Candidate:
+    def candidate(k: Kernels) -> KernelCandidate:
         at = k.at(at_nodes.nodes)
         by_drift, by_diffusion = whitening(at, weights.drift), whitening(at, weights.diffusion)
         variances = (
@@ -117,7 +115,7 @@ def judge(
             if None in variances
             else held_out(by_drift @ folds.design, folds.response @ by_drift.T, held_out_score)
         )
-        return Candidate(len(k.centres), k.bandwidth, scores, *variances)
+        return KernelCandidate(len(k.centres), k.bandwidth, scores, *variances)
 
     return [candidate(k) for k in kernels]
 
@@ -219,7 +217,7 @@ def _judge(
     likelihoods: list[WindowProducts],
     sample: Sample,
     variance: LocalVariance,
-) -> Candidate:
+) -> KernelCandidate:
     """Score one candidate.
 
     folds         columns (n_folds, n_instruments, n_columns) of the candidate's instruments
@@ -253,7 +251,9 @@ def _judge(
         )
     of_drift, of_diffusion = (_mean(values) for values in zip(*variances, strict=True))
     total = None if of_drift is None or of_diffusion is None else np.sum(scores, axis=0)
-    return Candidate(instruments.n_kernels, instruments.bandwidth, total, of_drift, of_diffusion)
+    return KernelCandidate(
+        instruments.n_kernels, instruments.bandwidth, total, of_drift, of_diffusion
+    )
 
 
 def _root(at_sample: Floats, variance: Floats) -> Floats:

@@ -13,7 +13,7 @@ from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Integers, Scales, Trajectories
 from worker.identification.data.windows import Space
 from worker.identification.selection.best_subset import Estimate
-from worker.identification.selection.cross_validation import KernelChoice
+from worker.identification.selection.kernel_scores import KernelChoice
 from worker.identification.selection.support_selection import BIC, Criterion, RuleShift, Selected
 from worker.identification.sums.block_sums import Summing, sums_here
 from worker.identification.sums.instruments import Instruments

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
-from worker.identification.equations.regression import NormalEquations, solve, wider_root
+from worker.identification.regression import NormalEquations, solve, wider_root
 from worker.identification.selection.log_likelihood_gains import (
     Gains,
     Level,

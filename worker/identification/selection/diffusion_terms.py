@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
-from worker.identification.equations.regression import NormalEquations
+from worker.identification.regression import NormalEquations
 from worker.identification.selection.best_subset import Candidate, Estimate, estimate_on
 from worker.identification.selection.log_likelihood_gains import Support
 from worker.identification.selection.support_selection import Criterion, RuleShift, Selected, choose

@@ -14,10 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path_gram
 
 from worker.identification.data.library import Library
-from worker.identification.equations.regression import NormalEquations
 from worker.identification.errors import TooFewSamples
+from worker.identification.regression import NormalEquations
 from worker.identification.selection.best_subset import Candidate, Curve, raw_on
-from worker.identification.selection.cross_validation import FEWEST_FOLDS, folds_of
+from worker.identification.selection.kernel_scores import FEWEST_FOLDS, folds_of
 from worker.identification.selection.log_likelihood_gains import Gains, Support
 from worker.identification.selection.supports import support_basis
 

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
-from worker.identification.equations.regression import NormalEquations, solve
+from worker.identification.regression import NormalEquations, solve
 from worker.identification.selection.supports import (
-    Growing,
-    Shrinking,
+    GrowingSupport,
+    ShrinkingSupport,
     growing,
     shrinking,
     support_basis,
@@ -81,7 +81,7 @@ class Gains:
         gains = 0.5 * (along**2 / np.where(is_identifiable[:, None], values, 1.0)).sum(axis=1)
         return [float(gain) for gain in np.where(is_identifiable, gains, -np.inf)]
 
-    def with_one_more(self, support: Growing) -> Floats:
+    def with_one_more(self, support: GrowingSupport) -> Floats:
         """Compute the gain of the support with each further term, in order; (M11d), (M11e)."""
         k = len(support.inside)
         others = support.others @ self._root_and_score
@@ -105,7 +105,7 @@ class Gains:
         )
         return np.where(is_identifiable, span.gain + 0.5 * others[:, -1] ** 2 / left, -np.inf)
 
-    def with_one_less(self, support: Shrinking) -> Floats:
+    def with_one_less(self, support: ShrinkingSupport) -> Floats:
         """Compute the gain of the support without each of its terms, in order; (M11d), (M11e)."""
         k = len(support.inside)
         if k == 1:
@@ -316,7 +316,7 @@ def removals(gains: Gains, library: Library) -> Iterator[Level]:
         support = support.without_term(support.inside[int(np.argmax(level.gains))])
 
 
-def without_each(gains: Gains, library: Library, support: Shrinking) -> Level:
+def without_each(gains: Gains, library: Library, support: ShrinkingSupport) -> Level:
     """Remove each term of a support in turn, in their order.
 
     Parameters

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
-from worker.identification.equations.regression import NormalEquations
+from worker.identification.regression import NormalEquations
 from worker.identification.selection.best_subset import Candidate, lowest_of_best, raw_on
 from worker.identification.selection.log_likelihood_gains import (
     Gains,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
-from worker.identification.equations.regression import NormalEquations
+from worker.identification.regression import NormalEquations
 from worker.identification.selection.best_subset import (
     Candidate,
     Curve,
@@ -51,26 +51,21 @@ class Criterion:
 BIC = Criterion()
 
 
-def costs_of(criterion: Criterion, library: Library, n_increments: int) -> Floats:
+def _costs(criterion: Criterion, library: Library, n_increments: int) -> Floats:
     """Compute what each term must add to the log-likelihood, equations (M11) and (M11a); (K,).
 
     `lasso_cv` and `none` have no such costs and get those of `bic`.
-
-    Parameters
-    ----------
-    criterion, library : method of selection, library of terms
-    n_increments : number of increments of the data
     """
     match criterion.method:
         case "pastis":
             return np.full(library.size, log(library.size / P0))
         case "stlsq":
             return np.full(library.size, criterion.z_threshold**2 / 2)
-    return 0.5 * log(n_increments) + costs_of_choice(library)
+    return 0.5 * log(n_increments) + _costs_of_choice(library)
 
 
 @lru_cache(maxsize=64)
-def costs_of_choice(library: Library) -> Floats:
+def _costs_of_choice(library: Library) -> Floats:
     """Compute what a term must gain for being one of many of its degree: log of their number; (K,).
 
     Among x^2, x*y, y^2 one fits well by chance more often than x^2 alone. Constant and linear
@@ -186,7 +181,7 @@ def choose(
     # Held-out errors are not probabilities, and in several variables models are drawn on the chosen
     # support alone.
     unasked = criterion.method == "lasso_cv" or library.dimension > 1
-    costs = None if unasked else costs_of(criterion, library, n_windows)
+    costs = None if unasked else _costs(criterion, library, n_windows)
     judged = (
         []
         if costs is None
@@ -270,7 +265,7 @@ def _searched(
         path, best = thresholding_path(equations, library, criterion.z_threshold)
         return best, path, None
     path = selection_path(
-        equations, library, costs_of(criterion, library, n_windows), coefficients=coefficients
+        equations, library, _costs(criterion, library, n_windows), coefficients=coefficients
     )
     return best_of(path).support, path, None
 
@@ -286,7 +281,7 @@ def simplest(selected: Selected, equations: NormalEquations, library: Library) -
     selected : estimate by the criterion
     equations, library : normal equations, library of terms
     """
-    path = selection_path(equations, library, costs_of_choice(library), coefficients=False)
+    path = selection_path(equations, library, _costs_of_choice(library), coefficients=False)
     enough = max(c.gain for c in path) * (1 - TRACE)
     support = next(c.support for c in path if c.gain >= enough)
     return Selected(

@@ -37,7 +37,7 @@ SPARE_BITS = 53 + 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Exact:
+class ExactMatrix:
     """Matrix (k, k) of many digits: integers times 2 to the power of each column."""
 
     integers: NDArray[np.object_]
@@ -61,11 +61,11 @@ class SupportBasis:
     """
 
     rows: Floats
-    transform: Exact | Floats
+    transform: ExactMatrix | Floats
 
     def raw_coefficients(self, values: Floats) -> Floats:
         """Compute the coefficients of the raw terms from those along the rows: c = Mᵀ α."""
-        if not isinstance(self.transform, Exact):
+        if not isinstance(self.transform, ExactMatrix):
             return self.transform * values
         # Sums cancel by design, so none of their terms is rounded.
         ratios = [float(v).as_integer_ratio() for v in values]
@@ -82,7 +82,7 @@ class SupportBasis:
 
     def raw_covariance(self, covariance: Floats) -> Floats:
         """Compute Mᵀ Σ M."""
-        if not isinstance(self.transform, Exact):
+        if not isinstance(self.transform, ExactMatrix):
             return covariance * np.outer(self.transform, self.transform)
         m = self.transform.floats()
         return np.asarray(m.T @ covariance @ m)
@@ -109,7 +109,7 @@ def support_basis(library: Library, support: Support) -> SupportBasis:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Growing:
+class GrowingSupport:
     """Support, and what each further term would add to its span.
 
     rows     (k, n_functions)       a basis of the span
@@ -124,21 +124,21 @@ class Growing:
     others: Floats
     reduced: Reduction | None
 
-    def with_term(self, term: int) -> "Growing":
+    def with_term(self, term: int) -> "GrowingSupport":
         """Add one more term."""
         reduced = None if self.reduced is None else self.reduced.with_row(term)
         return _growing(self.library, tuple(sorted((*self.inside, term))), reduced)
 
 
-def growing(library: Library) -> Growing:
+def growing(library: Library) -> GrowingSupport:
     """Start from no term at all."""
     return _growing(library, (), None if library.near_origin else _terms(library))
 
 
-def _growing(library: Library, inside: Support, reduced: Reduction | None) -> Growing:
+def _growing(library: Library, inside: Support, reduced: Reduction | None) -> GrowingSupport:
     outside = tuple(k for k in range(library.size) if k not in inside)
     if reduced is None:
-        return Growing(
+        return GrowingSupport(
             library,
             inside,
             outside,
@@ -148,11 +148,11 @@ def _growing(library: Library, inside: Support, reduced: Reduction | None) -> Gr
         )
     others = np.zeros((len(outside), library.internal_size))
     others[:, reduced.columns] = reduced.left(np.array(outside, dtype=int))
-    return Growing(library, inside, outside, _with_identity(reduced), others, reduced)
+    return GrowingSupport(library, inside, outside, _with_identity(reduced), others, reduced)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shrinking:
+class ShrinkingSupport:
     """Support, and the functionals that read its terms' coefficients off those along a basis.
 
     rows          (k, n_functions)   a basis of the span
@@ -165,14 +165,14 @@ class Shrinking:
     functionals: Floats
     reduced: Reduction | None
 
-    def without_term(self, term: int) -> "Shrinking":
+    def without_term(self, term: int) -> "ShrinkingSupport":
         """Remove a term: keep the functions of the span whose coefficient of the term is zero."""
         inside = tuple(k for k in self.inside if k != term)
         reduced = None if self.reduced is None else self.reduced.with_row(self.library.places[term])
         return _shrinking(self.library, inside, reduced)
 
 
-def shrinking(library: Library) -> Shrinking:
+def shrinking(library: Library) -> ShrinkingSupport:
     """Start from all terms."""
     everything = tuple(range(library.size))
     return _shrinking(
@@ -180,9 +180,9 @@ def shrinking(library: Library) -> Shrinking:
     )
 
 
-def _shrinking(library: Library, inside: Support, reduced: Reduction | None) -> Shrinking:
+def _shrinking(library: Library, inside: Support, reduced: Reduction | None) -> ShrinkingSupport:
     if reduced is None:
-        return Shrinking(
+        return ShrinkingSupport(
             library, inside, library.scaled_terms[list(inside)], np.eye(len(inside)), None
         )
     # Coefficients along functions of no pivot are free; constraints say what the others are then.
@@ -190,7 +190,7 @@ def _shrinking(library: Library, inside: Support, reduced: Reduction | None) -> 
     rows[:, reduced.columns] = np.eye(len(reduced.columns))
     rows[:, reduced.pivots[reduced.inside]] = -reduced.basis().T
     places = np.array([library.places[k] for k in inside], dtype=int)
-    return Shrinking(library, inside, rows, reduced.left(places), reduced)
+    return ShrinkingSupport(library, inside, rows, reduced.left(places), reduced)
 
 
 def _with_identity(reduced: Reduction) -> Floats:
@@ -223,7 +223,7 @@ def _reduced_basis(library: Library, support: Support) -> SupportBasis:
     powers = _powers_below(library)[1]
     point = BITS * (reduced.digits.shape[1] - 1)
     return SupportBasis(
-        shrunk.rows, Exact(integers, tuple(powers[place] - point for place in places))
+        shrunk.rows, ExactMatrix(integers, tuple(powers[place] - point for place in places))
     )
 
 
@@ -242,7 +242,7 @@ def _from_terms(library: Library, support: Support) -> SupportBasis:
     powers = _powers_below(library)[0]
     return SupportBasis(
         _with_identity(reduced),
-        Exact(integers, tuple(lost - point - powers[term] for term in support)),
+        ExactMatrix(integers, tuple(lost - point - powers[term] for term in support)),
     )
 
 

@@ -98,7 +98,7 @@ class SamplingRule:
 
 
 EULER = SamplingRule("euler", (1.0, 0.0), (1.0, 0.0), (1.0,), (((1, 0), 0.5),), order=1)
-"""Euler's rule: of the correction b_p b_q Δt², D_p b_q Δt is an unbiased estimate, given X_n."""
+"""Euler's rule; D_p b_q Δt is the paper's correction b_p b_q Δt² without bias, given X_n."""
 
 TRAPEZOID = SamplingRule("trapezoid", (0.5, 0.5), (0.5, 0.5), (1.0,), (((1, 1), 0.5),), order=2)
 

@@ -58,7 +58,7 @@ class JointStatistics:
         )
 
 
-class Evaluated(Protocol):
+class InstrumentSet(Protocol):
     """Instruments of any kind."""
 
     @property
@@ -88,11 +88,11 @@ class JointPass:
     def sums(self) -> BlockSums:
         """Take the sums of the blocks."""
         walk = stretches(self.data, self.space, self.blocks, self.windows)
-        return sums_of_stretches(walk, self.space, self.instruments, self.rule)
+        return _sums_of_stretches(walk, self.space, self.instruments, self.rule)
 
 
 def gather(
-    walk: Iterator[Stretch], space: Space, instruments: Evaluated, rule: SamplingRule
+    walk: Iterator[Stretch], space: Space, instruments: InstrumentSet, rule: SamplingRule
 ) -> JointStatistics | None:
     """Sum over the windows in one pass; None where there are none.
 
@@ -101,19 +101,14 @@ def gather(
     walk, space, instruments, rule : windows, internal units, instruments, sampling rule
     """
     return joint_statistics(
-        sums_of_stretches(walk, space, instruments, rule), space, instruments, rule
+        _sums_of_stretches(walk, space, instruments, rule), space, instruments, rule
     )
 
 
-def sums_of_stretches(
-    walk: Iterator[Stretch], space: Space, instruments: Evaluated, rule: SamplingRule
+def _sums_of_stretches(
+    walk: Iterator[Stretch], space: Space, instruments: InstrumentSet, rule: SamplingRule
 ) -> BlockSums:
-    """Take the sums of a `JointPass`, by a matrix product a stretch, so that no array grows.
-
-    Parameters
-    ----------
-    walk, space, instruments, rule : windows, internal units, instruments, sampling rule
-    """
+    """Take the sums of a `JointPass`, by a matrix product a stretch, so that no array grows."""
     library, lead = instruments.library, rule.lead
     sums: dict[int, Floats] = {}
     steps: dict[int, Floats] = {}
@@ -138,7 +133,7 @@ def sums_of_stretches(
 
 
 def joint_statistics(
-    found: BlockSums, space: Space, instruments: Evaluated, rule: SamplingRule
+    found: BlockSums, space: Space, instruments: InstrumentSet, rule: SamplingRule
 ) -> JointStatistics | None:
     """Make statistics from the sums of a `JointPass`; None where there are no windows.
 

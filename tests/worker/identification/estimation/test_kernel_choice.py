@@ -16,20 +16,21 @@ from worker.identification.data.trajectories import (
     measure_scales,
 )
 from worker.identification.data.windows import Space
-from worker.identification.equations.relative_efficiency import variance_over_bound, whitening
 from worker.identification.estimation.cell_equations import Weights, first_weights, gather_for
 from worker.identification.estimation.estimator import identify
 from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.kernel_choice import choose_kernels, judge
 from worker.identification.estimation.problem import Problem, make_grid
 from worker.identification.findings import findings
-from worker.identification.selection.cross_validation import (
-    Candidate,
+from worker.identification.selection.kernel_scores import (
+    KernelCandidate,
     KernelChoice,
     choice_among,
     folds_of,
     held_out,
     make_held_out_score,
+    variance_over_bound,
+    whitening,
 )
 from worker.identification.sums.cell_rules import drift_system
 from worker.identification.sums.kernel_statistics import KernelStatistics
@@ -57,7 +58,7 @@ def _at_nodes(problem: Problem) -> tuple[KernelStatistics, Weights]:
     return statistics, first_weights(statistics.under(problem.kernels), problem.kernels)
 
 
-def _judged(problem: Problem, *kernels: Kernels) -> list[Candidate]:
+def _judged(problem: Problem, *kernels: Kernels) -> list[KernelCandidate]:
     return judge(kernels, problem, TRAPEZOID, *_at_nodes(problem))
 
 

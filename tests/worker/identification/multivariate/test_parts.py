@@ -197,7 +197,7 @@ def test_a_tensor_that_is_no_covariance_is_found_where_it_is_not() -> None:
 
 
 def test_errors_under_persistent_residuals_are_never_below_the_models() -> None:
-    from worker.identification.equations.regression import NormalEquations, solve, with_block_errors
+    from worker.identification.regression import NormalEquations, solve, with_block_errors
 
     rng, n_blocks, size = np.random.default_rng(0), 60, 3
     design = rng.standard_normal((n_blocks, 40, size))

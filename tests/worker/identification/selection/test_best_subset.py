@@ -15,10 +15,10 @@ from sklearn.linear_model import lasso_path as by_coordinate_descent
 from worker.identification.data.library import Library, make_library
 from worker.identification.data.trajectories import Trajectories, from_arrays, measure_scales
 from worker.identification.data.windows import Space
-from worker.identification.equations.regression import NormalEquations, noise_covariance, whitened
 from worker.identification.errors import TooFewSamples
 from worker.identification.estimation.cell_equations import first_weights, gather_for
 from worker.identification.estimation.problem import Problem
+from worker.identification.regression import NormalEquations, noise_covariance, whitened
 from worker.identification.selection import lasso_cv
 from worker.identification.selection.best_subset import estimate_on
 from worker.identification.selection.support_selection import Criterion, Selected, choose

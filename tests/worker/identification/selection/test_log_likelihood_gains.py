@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from worker.identification.data.library import Library, make_library
 from worker.identification.data.trajectories import Scales
-from worker.identification.equations.regression import NormalEquations
+from worker.identification.regression import NormalEquations
 from worker.identification.selection import gauss_jordan
 from worker.identification.selection import log_likelihood_gains as gains_module
 from worker.identification.selection.log_likelihood_gains import (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import Scales
 from worker.identification.selection import supports
-from worker.identification.selection.supports import Exact, support_basis
+from worker.identification.selection.supports import ExactMatrix, support_basis
 
 
 def _scales(origin: float, unit: float) -> Scales:
@@ -111,7 +111,7 @@ def test_bases_are_those_of_rational_arithmetic(
     )
     transform = _solved(at_pivots, [[Fraction(int(i == j)) for j in range(k)] for i in range(k)])
     expected = np.array([[float(v) for v in row] for row in transform])
-    assert isinstance(basis.transform, Exact)
+    assert isinstance(basis.transform, ExactMatrix)
     # What a coefficient is read off with: to the last bit of the largest in its column.
     np.testing.assert_array_less(
         np.abs(basis.transform.floats() - expected),

@@ -141,7 +141,7 @@ def calibrated(equations: NormalEquations) -> NormalEquations:
     """
     inverse = np.linalg.pinv(equations.information, 1e-12, hermitian=True)
     residuals = equations.block_score - equations.block_information @ (inverse @ equations.score)
-    left = left_over(equations.block_information @ inverse)
+    left = _degrees_of_freedom(equations.block_information @ inverse)
     if not left > 0:
         return equations
     factor = left / float(np.einsum("bj,jk,bk->", residuals, inverse, residuals))
@@ -154,7 +154,7 @@ def calibrated(equations: NormalEquations) -> NormalEquations:
     )
 
 
-def left_over(leverage: Floats) -> float:
+def _degrees_of_freedom(leverage: Floats) -> float:
     """Count the degrees of freedom that residuals of blocks with these leverages have.
 
     The unit is a block; the leverages H_β H⁻¹ are (n_blocks, k, k).
@@ -375,7 +375,7 @@ def _inverse_covariance(scores: _Scores, residuals: Floats, rows: Sequence[slice
         )
         roots.append(inverse_root)
         unit.append(residuals[:, row] @ inverse_root)
-        left.append(left_over(of_blocks @ inverse_root @ inverse_root))
+        left.append(_degrees_of_freedom(of_blocks @ inverse_root @ inverse_root))
     # A single block leaves no scatter.
     known = min(left) > 0
     shared = (

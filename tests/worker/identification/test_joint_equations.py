@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from worker.identification.equations.regression import calibrated, joint_equations, solve, whitened
+from worker.identification.regression import calibrated, joint_equations, solve, whitened
 from worker.identification.sums.kernel_statistics import WeakSystem
 
 N_BLOCKS, N_KERNELS = 100, 12

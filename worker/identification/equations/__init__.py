@@ -1,1 +1,0 @@
-"""Weak equations: sampling rules, measurement noise and regression."""
