@@ -24,8 +24,8 @@ from benchmarks.recovery import DT, SYSTEMS, Limit, limits_of, paths_of, rms
 from contract.identification import PAPER_PRESET, IdentificationParameters, LibraryParameters
 from worker import pipeline
 from worker.identification.data.trajectories import from_arrays
-from worker.identification.estimation.coefficient_intervals import confidence_interval
 from worker.identification.identified_model import ComponentFit, IdentifiedModel
+from worker.identification.model_sampling import confidence_interval
 from worker.jobs.parameters import settings_of
 
 Coefficient = tuple[str, str]

@@ -31,9 +31,9 @@ from contract.identification import IdentificationParameters, LibraryParameters,
 from worker import pipeline
 from worker.analysis import Analysed
 from worker.generator.process import FloatArray
-from worker.generator.quantities.correlations import Memory
+from worker.generator.quantities.correlations import Correlations
 from worker.generator.quantities.report import GeneratorReport
-from worker.generator.quantities.stationary import StationaryLaw
+from worker.generator.quantities.stationary import StationaryDistribution
 from worker.generator.uncertainty.intervals import Band, Intervals
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.identified_model import IdentifiedModel
@@ -112,22 +112,24 @@ def name_of(pair: Pair) -> str:
 def on_curves(report: GeneratorReport, spread: Intervals, truth: GeneratorReport) -> Numbers:
     """Return value and interval of each curve at a place that does not depend on the estimate."""
     found: Numbers = {}
-    memory, known = report.memory, truth.memory
+    correlations, known = report.correlations, truth.correlations
     if (
-        isinstance(memory, Memory)
-        and isinstance(known, Memory)
+        isinstance(correlations, Correlations)
+        and isinstance(known, Correlations)
         and known.integrated_times[0].value is not None
     ):
         time = known.integrated_times[0].value
         correlation, power = (
-            spread.band("memory", "autocorrelation", 0),
-            spread.band("memory", "power_spectrum", 0),
+            spread.band("correlations", "autocorrelation", 0),
+            spread.band("correlations", "power_spectrum", 0),
         )
-        found["C(τ)"] = at(time, memory.lags, memory.autocorrelation[0], correlation)
+        found["C(τ)"] = at(time, correlations.lags, correlations.autocorrelation[0], correlation)
         corner = 1 / (2 * np.pi * time)
-        found["S(1/2πτ)"] = at(corner, memory.frequencies, memory.power_spectrum[0], power)
-        found["S(0)"] = at(0.0, memory.frequencies, memory.power_spectrum[0], power)
-    if isinstance(report.stationary, StationaryLaw):
+        found["S(1/2πτ)"] = at(
+            corner, correlations.frequencies, correlations.power_spectrum[0], power
+        )
+        found["S(0)"] = at(0.0, correlations.frequencies, correlations.power_spectrum[0], power)
+    if isinstance(report.stationary, StationaryDistribution):
         band = spread.band("stationary", "density")
         for x in (0.0, 0.5):
             found[f"π({x:g})"] = at(x, report.stationary.grid[0], report.stationary.density, band)
@@ -163,7 +165,7 @@ def numbers_of(
                 float(rate.real),
                 spread.range("spectrum", "eigenvalues", "re", k),
             )
-    if isinstance(report.stationary, StationaryLaw):
+    if isinstance(report.stationary, StationaryDistribution):
         found["mean"] = (report.stationary.mean[0], spread.range("stationary", "mean", 0))
         found["variance"] = (
             report.stationary.covariance[0][0],
@@ -211,7 +213,7 @@ def identified(seed: int, name: str) -> tuple[IdentifiedModel, Trajectories]:
     """Simulate one set of paths; return the identification and the data."""
     setting = SETTINGS[name]
     law = truth_of(setting).stationary
-    assert isinstance(law, StationaryLaw)
+    assert isinstance(law, StationaryDistribution)
     random = np.random.default_rng([list(SETTINGS).index(name), seed])
     below = cumulative_trapezoid(law.density, law.grid[0], initial=0)
     start = np.interp(random.random(setting.n_paths), below / below[-1], law.grid[0])
@@ -316,9 +318,9 @@ def times(names: list[str]) -> None:
         answer, data = identified(0, name)
         asked = wanted(SETTINGS[name])
         row = f"{name:30}"
-        for questions in (AnalysisParameters(), asked):
-            analysed_in(answer, data, questions)  # compiled, and the caches are warm
-            seconds = min(analysed_in(answer, data, questions)[1] for _ in range(3))
+        for request in (AnalysisParameters(), asked):
+            analysed_in(answer, data, request)  # compiled, and the caches are warm
+            seconds = min(analysed_in(answer, data, request)[1] for _ in range(3))
             row += f"{seconds:14.2f} s"
         print(f"{row} ({len(asked.passages)})", flush=True)
 

@@ -23,9 +23,9 @@ from worker.generator.analysis import Analysis, analyse, analysis
 from worker.generator.line.spectrum import matched
 from worker.generator.plane.analysis import analysed_in_the_plane
 from worker.generator.process import DiffusionProcess
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.passages import Timing
 from worker.generator.quantities.report import GeneratorReport
-from worker.generator.request import Questions
+from worker.generator.request import AnalysisRequest
 from worker.generator.uncertainty.confidence_intervals import intervals_over
 from worker.jobs.parameters import process_of
 
@@ -68,16 +68,16 @@ def in_full(name: str, process: DiffusionProcess) -> Analysis:
     """Analyse on cells, whether linear or not."""
     if not name.startswith("rotating"):
         return analysis(process)
-    report, near = analysed_in_the_plane(process, Questions())
+    report, near = analysed_in_the_plane(process, AnalysisRequest())
     return Analysis(report, process, near)
 
 
 def moved(reference: Analysis, process: DiffusionProcess) -> GeneratorReport:
     """Analyse a process on shared cells, less what these cells miss of the reference."""
-    assert reference.near is not None
+    assert reference.perturbed is not None
     own, itself, exact = (
-        reference.near(process),
-        reference.near(reference.process),
+        reference.perturbed(process),
+        reference.perturbed(reference.process),
         reference.report,
     )
     assert own.spectrum is not None

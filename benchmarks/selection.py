@@ -25,8 +25,7 @@ from worker.identification.estimation import cell_equations
 from worker.identification.estimation.estimator import identify
 from worker.identification.estimation.problem import Problem
 from worker.identification.selection import diffusion_terms
-from worker.identification.selection.criteria import Criterion, Method
-from worker.identification.selection.support_selection import Selected, choose
+from worker.identification.selection.support_selection import Criterion, Method, Selected, choose
 from worker.identification.sums.kernels import make_kernels
 
 METHODS: tuple[Method, ...] = ("bic", "pastis", "stlsq", "lasso_cv")

@@ -13,7 +13,7 @@ PROCESSES = {
     "service": "service.__main__, service.readers.__main__, uvicorn.protocols.http.h11_impl, "
     "kombu.transport.redis",
     "readers": "scipy.io, pyarrow.parquet, pyarrow.feather",
-    "worker": "worker.queue.app, worker.jobs.dispatch, celery.worker, celery.concurrency.prefork, "
+    "worker": "worker.queue.app, worker.jobs.kinds, celery.worker, celery.concurrency.prefork, "
     "kombu.transport.redis",
     "standalone": "standalone.__main__, httpx, rich.progress, rich.table",
 }

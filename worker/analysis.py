@@ -1,4 +1,4 @@
-"""A model → its time scales, with intervals from the coefficients' covariance."""
+"""Time scales of a model, with intervals from the covariance of its coefficients."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,14 +16,13 @@ from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.regions import Place, Region
 from worker.generator.uncertainty.confidence_intervals import confidence_intervals
 from worker.generator.uncertainty.intervals import Intervals
-from worker.identification.checks.well_transitions import count_crossings
+from worker.identification.checks.visited_states import count_crossings
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.findings import (
     Finding,
-    diffusion_cut,
-    extrapolated,
     few_transitions,
     rarely_ergodic,
+    sentence_findings,
 )
 from worker.identification.identified_model import IdentifiedModel
 from worker.progress import Report
@@ -34,12 +33,14 @@ RegionByName = Mapping[str, tuple[float | None, float | None]]
 
 @dataclass(frozen=True, slots=True)
 class AnalysisSettings:
-    """What to derive from a model.
+    """Requests for an analysis.
 
-    passages, committors   pairs of states or regions       exits   start, low end, high end
-    confidence             coverage of the intervals        options   further arguments of
-                           `generator.analysis.analyse`
-    model_only             nothing is derived
+    passages     pairs of states or regions
+    committors   pairs of states or regions
+    exits        start, low end and high end of each
+    options      further arguments of `generator.analysis.analysis`
+    confidence   coverage of the intervals
+    model_only   whether nothing is derived
     """
 
     passages: tuple[tuple[Any, Any], ...] = ()
@@ -52,11 +53,11 @@ class AnalysisSettings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Analysed:
-    """A model's analysis.
+    """Analysis of a model.
 
-    spread     intervals; None for a model that was given by its terms
+    spread     confidence intervals; None for a model that was given by its terms
     findings   warnings about the analysis
-    solution   cells from which the report of two variables was read
+    solution   cells from which the report of two variables was derived
     """
 
     generator: GeneratorReport
@@ -68,9 +69,9 @@ class Analysed:
 def analyse_process(
     process: DiffusionProcess, asked: AnalysisSettings, observed: Any = None
 ) -> Analysis:
-    """Derive spectrum, stationary distribution, passage times and more. Raises GeneratorError.
+    """Derive spectrum, stationary distribution, first-passage times, … Raises GeneratorError.
 
-    observed   range of the data, of each of several variables [state]
+    observed   range of the data, for several variables of each [state]
     """
     d = process.dimension
     return analysis(
@@ -97,7 +98,7 @@ def analyse_model(
             found = analyse_process(model.process, asked, model.observed)
             cut = found.report.cut
     except GeneratorError as error:
-        # The model stands; what cannot be had is its analysis, and the reason is an answer too.
+        # The model remains valid without an analysis; the report gives the reason.
         ends = model.process.domain[0] if one else (-np.inf, np.inf)
         return Analysed(
             GeneratorReport(
@@ -115,8 +116,8 @@ def analyse_model(
         generator,
         uncertainty,
         (
-            *diffusion_cut(cut),
-            *extrapolated(generator.extrapolated),
+            *sentence_findings("diffusion-cut", cut),
+            *sentence_findings("extrapolated", generator.extrapolated),
             *(_transitions(generator, data) if one else ()),
             *rarely_ergodic(share, asked.confidence),
         ),
@@ -125,7 +126,7 @@ def analyse_model(
 
 
 def _transitions(generator: GeneratorReport, data: Trajectories) -> Iterator[Finding]:
-    """Between neighbouring wells: escape times that rest on few transitions, or none."""
+    """Warn of escape times between neighbouring wells that rest on few transitions, or none."""
     for low, high in pairwise(sorted(p.at[0] for p in generator.fixed_points if p.stable)):
         yield from few_transitions(low, high, count_crossings(data, low, high))
 

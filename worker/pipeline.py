@@ -1,4 +1,4 @@
-"""Start reading here: from trajectories to a model, to its time scales, and back to the data."""
+"""The pipeline, to be read first: trajectories to model, to time scales, and back to the data."""
 
 from worker.analysis import Analysed, AnalysisSettings, analyse_model, analyse_process
 from worker.comparison.compare import Comparison
@@ -17,8 +17,8 @@ def identify(
 ) -> IdentifiedModel:
     """Identify drift and diffusion of a record. Raises IdentificationError.
 
-    summing   takes the sums over all the data, here or with others' help; the model is the same to
-              the last bit
+    summing   takes the sums over all the data, here or in several processes, with the same result
+              to the last bit
     """
     report(0.05, "reading", f"{data.n_increments} increments of {data.n_trajectories} trajectories")
     return identified_model(data, settings, report, summing)

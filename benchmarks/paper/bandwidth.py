@@ -10,8 +10,7 @@ from benchmarks.recovery import Floats
 from worker.identification.data.trajectories import block_edges, chunks
 from worker.identification.sums.cell_rules import window_weights
 from worker.identification.sums.kernel_statistics import gather
-from worker.identification.sums.kernels import make_kernels
-from worker.identification.sums.moment_cells import make_cells
+from worker.identification.sums.kernels import make_cells, make_kernels
 from worker.identification.sums.rules import EULER
 
 SYSTEMS = ("double-well",)

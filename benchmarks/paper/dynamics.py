@@ -8,7 +8,7 @@ from benchmarks.paper.runs import Model
 from benchmarks.recovery import Floats
 from worker.generator.analysis import Analysis, GeneratorReport, analysis
 from worker.generator.line import stationary
-from worker.generator.line.perturbed_model import NearOnTheLine
+from worker.generator.line.perturbed_model import PerturbedLineAnalysis
 from worker.generator.request import autocorrelation as correlation_of
 from worker.identification.symbolic_process import SymbolicProcess, from_terms
 
@@ -27,8 +27,8 @@ def report_of(model: Model, passages: tuple[tuple[float, float], ...] = ()) -> G
 
 def density_at(model: Model, x: Floats) -> Floats:
     """Return the stationary density at states (n,); nan for a model without one."""
-    near = analysis_of(model).near
-    landscape = near.landscape if isinstance(near, NearOnTheLine) else None
+    near = analysis_of(model).perturbed
+    landscape = near.landscape if isinstance(near, PerturbedLineAnalysis) else None
     return np.full(x.shape, np.nan) if landscape is None else stationary.density_at(landscape, x)
 
 

@@ -5,8 +5,7 @@ model = Client().identify(x, dt=0.01)
 """
 
 from itoscope_client import kinds
-from itoscope_client.async_client import AsyncClient
-from itoscope_client.client import Client
+from itoscope_client.client import AsyncClient, Client
 from itoscope_client.errors import (
     Busy,
     Conflict,
@@ -28,10 +27,10 @@ from itoscope_client.errors import (
     Unreachable,
     UnreadableData,
 )
+from itoscope_client.flows import Retries
 from itoscope_client.kinds import *  # noqa: F403  # the class of each kind's result
 from itoscope_client.models.estimates import Estimate, Passage, Term
 from itoscope_client.models.simulation import SimulationError
-from itoscope_client.retries import Retries
 from itoscope_client.waiting import WaitingTimedOut
 
 __all__ = [

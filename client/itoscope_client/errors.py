@@ -1,5 +1,6 @@
 """The client's exceptions: `except NotFound`, `except InvalidRequest as error: error.errors`."""
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -175,3 +176,16 @@ def in_words(problem: Problem) -> str:
     if problem.status >= 500 and problem.request_id:
         lines.append(f"  request {problem.request_id}")
     return "\n".join(lines)
+
+
+def needed(module: str, what: str, extra: str = "convert") -> Any:
+    """Import the module. Raise MissingDependency, with its purpose and its installation."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        message = (
+            f"{what} needs {package}: pip install {package}, "
+            f"or pip install 'itoscope-client[{extra}]'"
+        )
+        raise MissingDependency(message) from None

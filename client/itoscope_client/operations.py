@@ -19,11 +19,10 @@ from typing import (
 from itoscope_client import calls, flows, waiting
 from itoscope_client.calls import Call
 from itoscope_client.errors import Unreachable
-from itoscope_client.flows import Flow
+from itoscope_client.flows import Flow, Retries
 from itoscope_client.inputs import LayoutOptions, upload_of
 from itoscope_client.models.model import Ask, Model, model_of
 from itoscope_client.progress import Listener, ProgressBar, silent
-from itoscope_client.retries import Retries
 
 P = ParamSpec("P")
 T = TypeVar("T")

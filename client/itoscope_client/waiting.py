@@ -9,9 +9,8 @@ from typing import Any
 
 from itoscope_client import calls, flows
 from itoscope_client.errors import JobCancelled, JobFailed, Unreachable
-from itoscope_client.events import SILENCE, EventFollower
-from itoscope_client.progress import TERMINAL, Listener, silent
-from itoscope_client.retries import Retries
+from itoscope_client.flows import Retries
+from itoscope_client.progress import SILENCE, TERMINAL, EventFollower, Listener, silent
 
 FIRST_WAIT, LONG_WAIT = 1, 5
 """Seconds that a poll may last: short at first, longer for jobs that run for minutes."""

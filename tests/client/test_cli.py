@@ -86,7 +86,7 @@ def test_a_failed_job_and_a_silent_service_have_their_own_status(
     assert "too-few-samples" in failed.stderr
     as_json = run(served.url, "identify", str(tmp_path / "short.csv"), "--json")
     assert json.loads(as_json.stderr)["code"] == "too-few-samples"
-    monkeypatch.setattr("itoscope_client.retries.Retries.pause", lambda *_: None)
+    monkeypatch.setattr("itoscope_client.flows.Retries.pause", lambda *_: None)
     assert run("http://127.0.0.1:9", "jobs").exit_code == 6
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from contract.records import Progress
 from itoscope_client import AsyncClient, Client, Retries, WaitingTimedOut
-from itoscope_client.events import SILENT_STREAMS
+from itoscope_client.progress import SILENT_STREAMS
 from storage.redis.connection import connect
 from storage.redis.jobs import JobStore
 from tests.client.faulty import FaultyProxy

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from itoscope_client import MissingDependency, Model, SimulationError
-from itoscope_client.cli.text_output import of_model
-from itoscope_client.inputs import optional
+from itoscope_client import MissingDependency, Model, SimulationError, errors
+from itoscope_client.cli.output import of_model
 from tests.client.documents import normal, result
 
 OU = result({"x": {"x": -1.0}}, {"x,x": {"1": 2.0}}, error=0.1, stationary=normal(0.0, 1.0))
@@ -244,7 +243,7 @@ class TestPictures:
         def nothing(name: str) -> None:
             raise ImportError(name)
 
-        monkeypatch.setattr(optional.importlib, "import_module", nothing)
+        monkeypatch.setattr(errors.importlib, "import_module", nothing)
         with pytest.raises(
             MissingDependency,
             match=r"pip install matplotlib, or pip install 'itoscope-client\[plot\]'",

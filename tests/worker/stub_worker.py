@@ -17,7 +17,7 @@ from contract.results import Component, GeneratorAnalysis, GeneratorResult, Mode
 from storage.stores import Claim, Stores
 from worker.fan_out.shards import Share, Sum
 from worker.progress import Report
-from worker.queue import broker_watchdog
+from worker.queue import liveness
 from worker.queue.app import run
 from worker.queue.settings import WorkerSettings
 from worker.queue.tasks import Computation
@@ -56,7 +56,5 @@ def nobody(claim: Claim, stores: Stores, work: bytes, shards: int) -> AbstractCo
 
 if __name__ == "__main__":
     settings = WorkerSettings()
-    broker_watchdog.TAKE_UP_LOOKS = int(
-        os.environ.get("STUB_TAKE_UP_LOOKS", broker_watchdog.TAKE_UP_LOOKS)
-    )
+    liveness.TAKE_UP_LOOKS = int(os.environ.get("STUB_TAKE_UP_LOOKS", liveness.TAKE_UP_LOOKS))
     sys.exit(run(settings, Computation(execute, nobody, settings.job_memory_bytes)))

@@ -11,7 +11,7 @@ import pytest
 from contract.kinds import JOB_REQUEST
 from storage.stores import Stores
 from tests.storage.test_datasets import a_dataset
-from worker.jobs.dispatch import execute, helper
+from worker.jobs.kinds import execute, helper
 from worker.queue.tasks import Computation, run_job
 
 STEP = 0.05

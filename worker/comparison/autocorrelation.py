@@ -8,7 +8,7 @@ from scipy.special import stdtrit
 
 from worker.comparison.conditional_moments import Observable
 from worker.comparison.sample_blocks import EvenSamples, hotelling
-from worker.generator.quantities.correlations import Correlations
+from worker.generator.quantities.correlations import CorrelationFunctions
 from worker.identification.compiled import compiled
 
 Floats = NDArray[np.float64]
@@ -64,7 +64,7 @@ def compare_autocorrelation(
     data: EvenSamples,
     observable: Observable,
     variable: int,
-    correlations: Correlations,
+    functions: CorrelationFunctions,
     relaxation: float,
     duration: float,
 ) -> Autocorrelation:
@@ -75,7 +75,7 @@ def compare_autocorrelation(
     data : samples of the record on an even clock
     observable : observable of the variable
     variable : number of the variable
-    correlations : correlation functions of the model
+    functions : correlation functions of the model
     relaxation : slowest relaxation time of the model [time]
     duration : length of the whole record [time]
     """
@@ -109,7 +109,7 @@ def compare_autocorrelation(
     estimate = n_blocks * whole - (n_blocks - 1) * without.mean(axis=0)
     away = np.sqrt((n_blocks - 1) / n_blocks) * (without - without.mean(axis=0))
     errors = np.sqrt(np.sum(away**2, axis=0))
-    model = correlations.autocorrelation(np.asarray(lags * data.step, dtype=np.float64))[variable]
+    model = functions.autocorrelation(np.asarray(lags * data.step, dtype=np.float64))[variable]
     if not np.isfinite(model).all():
         return not_compared("the model's own autocorrelation is not known")
     quantile = stdtrit(n_blocks - 1, 0.5 + CONFIDENCE / 2)

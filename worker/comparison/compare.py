@@ -19,9 +19,9 @@ from worker.comparison.conditional_moments import (
 from worker.comparison.sample_blocks import MOST, EvenSamples, gather
 from worker.generator.linear.process import linear_view
 from worker.generator.plane.grid_refinement import Solution
-from worker.generator.quantities.correlations import NoMemory
+from worker.generator.quantities.correlations import NoCorrelations
 from worker.generator.quantities.report import GeneratorReport
-from worker.generator.quantities.stationary import SpatialLaw, StationaryLaw
+from worker.generator.quantities.stationary import MultivariateDistribution, StationaryDistribution
 from worker.identification.data.trajectories import Scales, Trajectories
 from worker.identification.findings import (
     Finding,
@@ -222,13 +222,13 @@ def _autocorrelations(
     duration: float,
 ) -> Iterator[Autocorrelation]:
     for variable, observable in enumerate(prediction.observables):
-        if isinstance(generator.memory, NoMemory):
-            yield not_compared(generator.memory.reason)
-        elif generator.memory is None or relaxation is None:
+        if isinstance(generator.correlations, NoCorrelations):
+            yield not_compared(generator.correlations.reason)
+        elif generator.correlations is None or relaxation is None:
             yield not_compared("the model's own autocorrelation is not known")
         else:
             yield compare_autocorrelation(
-                sample, observable, variable, generator.memory.correlations, relaxation, duration
+                sample, observable, variable, generator.correlations.functions, relaxation, duration
             )
 
 
@@ -282,7 +282,7 @@ def _findings(
 
 
 def total_variation_on_the_line(
-    histogram: Histogram, law: StationaryLaw | SpatialLaw | None
+    histogram: Histogram, law: StationaryDistribution | MultivariateDistribution | None
 ) -> float | None:
     """Return (C6), ½ Σ |data's share − model's| over bins; None without a stationary density."""
     if law is None or not histogram.counts.sum():
@@ -292,7 +292,9 @@ def total_variation_on_the_line(
 
 
 def total_variation_in_the_plane(
-    states: Floats, periods: tuple[float | None, ...], law: StationaryLaw | SpatialLaw | None
+    states: Floats,
+    periods: tuple[float | None, ...],
+    law: StationaryDistribution | MultivariateDistribution | None,
 ) -> float | None:
     """Return the total variation in the plane; None without a stationary density.
 

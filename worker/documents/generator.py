@@ -1,6 +1,8 @@
 """The part of the result document about the analysis of a generator, in any geometry."""
 
 from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,21 +25,25 @@ from worker.documents.potential import (
     potential_of,
     relaxation_of,
 )
-from worker.documents.simulation import simulated_of
 from worker.generator.analysis import GeneratorReport
-from worker.generator.quantities.committor import Committor
-from worker.generator.quantities.correlations import Memory
-from worker.generator.quantities.exit import Exit
-from worker.generator.quantities.passage import (
+from worker.generator.quantities.correlations import Correlations
+from worker.generator.quantities.passages import (
     PROBABILITIES,
+    Committor,
+    Exit,
     NoCurve,
     Passage,
     PassageCurve,
     SpatialPassage,
+    Timing,
 )
-from worker.generator.quantities.passage_time import Timing
 from worker.generator.quantities.regions import Place, Region
-from worker.generator.quantities.stationary import SpatialLaw
+from worker.generator.quantities.stationary import (
+    Marginal,
+    MultivariateDistribution,
+    Simulated,
+    SimulatedLaw,
+)
 from worker.generator.uncertainty.intervals import Intervals, Path
 from worker.identification.findings import Finding
 
@@ -128,7 +134,7 @@ def _stationary(report: GeneratorReport, spread: Intervals) -> results.Stationar
     law = report.stationary
     if law is None:
         return None
-    spatial = law if isinstance(law, SpatialLaw) else None
+    spatial = law if isinstance(law, MultivariateDistribution) else None
     turn = report.domain[1] - report.domain[0]
     current = spread.range("probability_current")
     return results.Stationary(
@@ -186,28 +192,32 @@ def _exit(exit_: Exit, spread: Intervals, *path: str | int) -> results.Exit:
 
 
 def _autocorrelation(report: GeneratorReport, spread: Intervals) -> results.Autocorrelation | None:
-    memory = report.memory
-    if not isinstance(memory, Memory):
-        return None if memory is None else results.Autocorrelation(reason=memory.reason)
+    correlations = report.correlations
+    if not isinstance(correlations, Correlations):
+        return None if correlations is None else results.Autocorrelation(reason=correlations.reason)
     return results.Autocorrelation(
-        lags=array(memory.lags),
-        values=_by_variable(memory.autocorrelation),
-        values_ci=_bands_by_variable(memory.autocorrelation, spread, "memory", "autocorrelation"),
+        lags=array(correlations.lags),
+        values=_by_variable(correlations.autocorrelation),
+        values_ci=_bands_by_variable(
+            correlations.autocorrelation, spread, "correlations", "autocorrelation"
+        ),
         integrated_time={
-            variable_name(i): _estimate(time, spread, "memory", "integrated_times", i)
-            for i, time in enumerate(memory.integrated_times)
+            variable_name(i): _estimate(time, spread, "correlations", "integrated_times", i)
+            for i, time in enumerate(correlations.integrated_times)
         },
     )
 
 
 def _power_spectrum(report: GeneratorReport, spread: Intervals) -> results.PowerSpectrum | None:
-    memory = report.memory
-    if not isinstance(memory, Memory):
+    correlations = report.correlations
+    if not isinstance(correlations, Correlations):
         return None
     return results.PowerSpectrum(
-        frequencies=array(memory.frequencies),
-        values=_by_variable(memory.power_spectrum),
-        values_ci=_bands_by_variable(memory.power_spectrum, spread, "memory", "power_spectrum"),
+        frequencies=array(correlations.frequencies),
+        values=_by_variable(correlations.power_spectrum),
+        values_ci=_bands_by_variable(
+            correlations.power_spectrum, spread, "correlations", "power_spectrum"
+        ),
     )
 
 
@@ -289,3 +299,29 @@ def _estimate(timing: Timing, spread: Intervals, *path: str | int) -> results.Es
     return results.Estimate(
         value=timing.value, ci=interval_of(spread.range(*path)), reason=timing.reason
     )
+
+
+def simulated_of(law: SimulatedLaw) -> results.SimulatedLaw:
+    """Write the simulated distribution, every number with its Monte Carlo standard error."""
+    found = law.estimates
+    estimates = {} if found is None else {f.name: getattr(found, f.name) for f in fields(found)}
+    return results.SimulatedLaw(
+        n_paths=law.n_paths,
+        n_escaped=law.n_escaped,
+        duration=law.duration,
+        step=law.step,
+        reason=law.reason,
+        **{name: _simulated(value) for name, value in estimates.items()},
+    )
+
+
+def _simulated(value: Any) -> Any:
+    match value:
+        case Simulated():
+            return results.Simulated(value=value.value, std_error=value.std_error)
+        case Marginal(edges, density, std_error):
+            numbers = {"edges": edges, "density": density, "std_error": std_error}
+            return results.SimulatedMarginal(**{k: tuple(v.tolist()) for k, v in numbers.items()})
+        case tuple():
+            return tuple(_simulated(each) for each in value)
+    return None if value is None else number(value)

@@ -1,17 +1,18 @@
 """The parts of a result document that describe an identified model."""
 
 import math
+from typing import Any
 
 import numpy as np
 
 from contract import results
 from contract.datasets import Dataset
+from worker.comparison.autocorrelation import Autocorrelation
 from worker.comparison.compare import Comparison
-from worker.documents.comparison import comparison_of
 from worker.documents.numbers import number
 from worker.identification.checks.scalar_residuals import ResidualMoments
-from worker.identification.estimation.coefficient_intervals import confidence_interval
 from worker.identification.identified_model import ComponentFit, IdentifiedModel
+from worker.identification.model_sampling import confidence_interval
 from worker.identification.selection.best_subset import Curve
 from worker.identification.selection.cross_validation import KernelChoice
 from worker.identification.symbolic_process import expression
@@ -163,4 +164,41 @@ def _residuals(moments: tuple[ResidualMoments, ...]) -> results.Residuals:
         skewness=number(powers[3] / n / variance**1.5) if variance > 0 else None,
         kurtosis=number(powers[4] / n / variance**2) if variance > 0 else None,
         lag_one_correlation=number(float(np.mean([m.lag_one_correlation for m in moments]))),
+    )
+
+
+def comparison_of(comparison: Comparison, variables: tuple[str, ...]) -> dict[str, Any]:
+    """Return the fields of `results.Diagnostics` that the comparison fills."""
+    return {
+        "density_total_variation": comparison.total_variation,
+        "autocorrelation": {
+            name: _autocorrelation(found)
+            for name, found in zip(variables, comparison.autocorrelation, strict=False)
+        },
+        "chapman_kolmogorov": tuple(
+            results.ChapmanKolmogorov(
+                variable=variables[test.variable],
+                lag=test.lag,
+                statistic=test.statistic,
+                degrees_of_freedom=test.degrees_of_freedom,
+                p_value=test.p_value,
+                mean_difference=test.mean_difference,
+                spread_difference=test.spread_difference,
+                n_windows=test.n_windows,
+            )
+            for test in comparison.chapman_kolmogorov
+        ),
+        "comparison_share": comparison.share,
+        "comparison_reason": comparison.reason,
+    }
+
+
+def _autocorrelation(found: Autocorrelation) -> results.DataAutocorrelation:
+    return results.DataAutocorrelation(
+        lags=tuple(found.lags.tolist()),
+        data=tuple(found.data.tolist()),
+        band=tuple((float(low), float(high)) for low, high in found.band),
+        model=tuple(found.model.tolist()),
+        p_value=found.p_value,
+        reason=found.reason,
     )

@@ -18,7 +18,7 @@ from worker.identification.data.windows import Space
 from worker.identification.sums.block_sums import BlockSums
 from worker.identification.sums.cell_rules import WindowsPass
 from worker.identification.sums.instruments import Embedding, Instruments
-from worker.identification.sums.moment_cells import Cells
+from worker.identification.sums.kernels import Cells
 from worker.identification.sums.polynomial_moments import PowersPass
 from worker.identification.sums.rules import SamplingRule, ScalarNoise
 from worker.identification.sums.window_statistics import JointPass

@@ -1,1 +1,1 @@
-"""What a diffusion process does in the long run, read off its generator L f = b·∇f + ½ a:∇²f. Start in `analysis.py`."""
+"""The long-run behaviour of a diffusion process, read off its generator. Start in `analysis.py`."""

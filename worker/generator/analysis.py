@@ -1,7 +1,9 @@
-"""The analysis of a diffusion process, from its coefficients to its time scales. Start reading here.
+"""The analysis of a diffusion process, from its coefficients to its time scales. Start here.
 
-On the line the chain is `line.py`: window → ends → landscape (the one integral) → law, wells, passages, spectrum. In several
-coordinates it is `space.py`: closed form where the process is linear, and cells in the plane, `plane/planar.py`, where it is not.
+The chain on the line is `line/analysis.py`: window → ends → landscape (the one integral) →
+stationary distribution, wells, passages, spectrum. Several coordinates are in `multivariate.py`:
+closed form where the process is linear, and cells in the plane, `plane/analysis.py`, where it is
+not.
 """
 
 from collections.abc import Sequence
@@ -12,63 +14,69 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.generator.circle.analysis import analysed_on_the_circle
-from worker.generator.circle.perturbed_model import NearOnTheCircle
+from worker.generator.circle.perturbed_model import PerturbedCircleAnalysis
 from worker.generator.errors import NoFiniteRangeError
 from worker.generator.line.analysis import analysed_on_the_line
 from worker.generator.line.domain.metastable import held_before_escape
 from worker.generator.line.domain.positive_diffusion import reflecting_interval
 from worker.generator.line.landscape import Landscape
-from worker.generator.line.perturbed_model import NearOnTheLine
+from worker.generator.line.perturbed_model import PerturbedLineAnalysis
+from worker.generator.line.stationary import probability_below
 from worker.generator.multivariate import analysed_in_space, closed_in_space
 from worker.generator.plane.grid_refinement import Solution
-from worker.generator.plane.perturbed_model import NearInThePlane
-from worker.generator.probability_outside_data import with_support
+from worker.generator.plane.perturbed_model import PerturbedPlaneAnalysis
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view
-from worker.generator.quantities.exit import Exit, Triple
+from worker.generator.quantities.passages import Exit, Triple
 from worker.generator.quantities.regions import Pair, numbers_and_places
 from worker.generator.quantities.report import GeneratorReport, Range
-from worker.generator.request import Questions, observed_ranges, unanswered
+from worker.generator.quantities.stationary import MultivariateDistribution, StationaryDistribution
+from worker.generator.request import AnalysisRequest, observed_ranges, unanswered
 
 __all__ = ["Analysis", "GeneratorReport", "analyse", "analysis"]
 
 
-class Near(Protocol):
-    """Analyses processes like one that was analysed."""
+class PerturbedAnalysis(Protocol):
+    """Analysis of processes like one that was analysed."""
 
     def __call__(self, process: DiffusionProcess) -> GeneratorReport:
-        """The report of a process, with those quantities that the other's report has, on the same grids."""
+        """Return the report of a process: the reference's quantities, on its grids."""
         ...
 
-    def lawful(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
-        """(n,) whether each process has a stationary law, as far as is seen from what its drift does far away."""
+    def has_distribution(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
+        """Return (n,) whether each process has a stationary distribution, judged far away."""
         ...
 
 
 FOR_ONE = "exits from intervals are for one variable; request the passage to a region instead"
 FOR_NUMBERS = "in one variable a passage is between two numbers; give two numbers"
+MUCH = 0.05
+"""Stationary probability beyond the data from which on distribution and rates are extrapolated."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Analysis:
     """The report on a process, and what else the analysis knows.
 
-    report    what the generator says
-    process   the process
-    near      analyses processes like this one: the same report on the same grids; None where there is nothing to compare
+    report     what the generator says
+    process    the process
+    perturbed  analysis of processes like this one, with the same report on the same grids;
+               None where there is nothing to compare
     """
 
     report: GeneratorReport
     process: DiffusionProcess
-    near: Near | None = None
+    perturbed: PerturbedAnalysis | None = None
 
     @property
     def solution(self) -> Solution | None:
-        """What a report of two coordinates was read from; None for others."""
-        return self.near.solution if isinstance(self.near, NearInThePlane) else None
+        """The solution on cells that a report of two coordinates was read from; None for others."""
+        return (
+            self.perturbed.solution if isinstance(self.perturbed, PerturbedPlaneAnalysis) else None
+        )
 
 
 def analyse(process: DiffusionProcess, **asked: Any) -> GeneratorReport:
-    """Everything the generator says about the process; for the arguments and what is raised, see `analysis`."""
+    """Return everything the generator says about the process; for arguments see `analysis`."""
     return analysis(process, **asked).report
 
 
@@ -86,17 +94,26 @@ def analysis(
     reflecting_ends: bool = False,
     eigenfunctions: bool = False,
 ) -> Analysis:
-    """Everything the generator says about the process; `Questions` explains the arguments, docs/generator.md has the equations.
+    """Analyse the process: everything its generator says (equations in docs/generator.md).
 
-    observed_range   of the one coordinate, or of each
-    reflecting_ends  where there is no stationary law, analyse the observed range (or a finite domain) with reflecting ends
+    Parameters
+    ----------
+    process : diffusion process in d coordinates
+    passages, committors, exits : what is asked for, see `AnalysisRequest`
+    density_points, eigenpairs, lags, frequencies, eigenfunctions : sizes, see `AnalysisRequest`
+    observed_range : where the data were, of the one coordinate or of each [state]
+    reflecting_ends : where there is no stationary distribution, analyse the observed range (or a
+        finite domain) with reflecting ends
 
-    Raises a GeneratorError for a process that cannot be analysed at all. Having no stationary law is no error.
+    Raises
+    ------
+    GeneratorError
+        The process cannot be analysed at all. Having no stationary distribution is no error.
     """
-    near: Near | None
+    perturbed: PerturbedAnalysis | None
     ranges = observed_ranges(observed_range, process.dimension)
     numbers, places = numbers_and_places(passages, process.dimension)
-    questions = Questions(
+    request = AnalysisRequest(
         passages=numbers,
         places=places,
         committors=tuple(committors),
@@ -110,48 +127,106 @@ def analysis(
         observed_ranges=ranges,
     )
     if process.dimension > 1:
-        report, near = analysed_in_space(process, questions)
+        report, perturbed = analysed_in_space(process, request)
         if reflecting_ends and not report.ergodic:
-            report, near = closed_in_space(process, questions, report)
+            report, perturbed = closed_in_space(process, request, report)
         report = replace(report, exits=tuple(Exit.without(asked, FOR_ONE) for asked in exits))
     else:
-        report, near = _analysed_in_one(scalar_view(process), questions, reflecting_ends)
-        report = replace(report, between=unanswered(questions, FOR_NUMBERS)[0])
-    # Where on a circle data were not is another question (`identification/unvisited.py`).
+        report, perturbed = _analysed_in_one(scalar_view(process), request, reflecting_ends)
+        report = replace(report, between=unanswered(request, FOR_NUMBERS)[0])
+    # Unvisited arcs of a circle are found by `identification/findings.py`.
     if all(period is None for period in process.periods):
         report = with_support(
-            report, ranges, near.landscape if isinstance(near, NearOnTheLine) else None
+            report,
+            ranges,
+            perturbed.landscape if isinstance(perturbed, PerturbedLineAnalysis) else None,
         )
-    return Analysis(report, process, near)
+    return Analysis(report, process, perturbed)
 
 
 def _analysed_in_one(
-    model: ScalarProcess, questions: Questions, reflecting_ends: bool
-) -> tuple[GeneratorReport, NearOnTheLine | NearOnTheCircle]:
+    model: ScalarProcess, request: AnalysisRequest, reflecting_ends: bool
+) -> tuple[GeneratorReport, PerturbedLineAnalysis | PerturbedCircleAnalysis]:
     if model.period is not None:
-        report = analysed_on_the_circle(model, questions)
-        return report, NearOnTheCircle(report)
-    report, landscape = analysed_on_the_line(model, questions)
+        report = analysed_on_the_circle(model, request)
+        return report, PerturbedCircleAnalysis(report)
+    report, landscape = analysed_on_the_line(model, request)
     if not report.ergodic and reflecting_ends:
-        report, landscape = _closed(model, questions, report)
+        report, landscape = _closed(model, request, report)
     elif not report.ergodic:
-        report, landscape = held_before_escape(model, questions, report) or (report, landscape)
-    return report, NearOnTheLine(report, questions.observed_range, landscape)
+        report, landscape = held_before_escape(model, request, report) or (report, landscape)
+    return report, PerturbedLineAnalysis(report, request.observed_range, landscape)
 
 
 def _closed(
-    model: ScalarProcess, questions: Questions, report: GeneratorReport
+    model: ScalarProcess, request: AnalysisRequest, report: GeneratorReport
 ) -> tuple[GeneratorReport, Landscape | None]:
-    """The analysis between reflecting ends of a model that has no stationary law, labelled so."""
-    interval = reflecting_interval(model, questions.observed_range)
+    """Analyse a model without a stationary distribution between reflecting ends, labelled so."""
+    interval = reflecting_interval(model, request.observed_range)
     if interval is None:
         raise NoFiniteRangeError(
-            "reflecting boundaries need a finite interval; give a finite domain or an observed range"
+            "reflecting boundaries need a finite interval; give a finite domain or an observed "
+            "range"
         )
-    inner, landscape = analysed_on_the_line(replace(model, bounds=interval), questions)
+    inner, landscape = analysed_on_the_line(replace(model, bounds=interval), request)
     reason = (
         report.reason
         if inner.ergodic
         else f"{report.reason}. With reflecting boundaries: {inner.reason}"
     )
     return replace(inner, ergodic=False, reason=reason, boundaries="reflecting"), landscape
+
+
+def with_support(
+    report: GeneratorReport, ranges: tuple[Range, ...] | None, landscape: Landscape | None
+) -> GeneratorReport:
+    """Return the report with the ranges of the data and the probability beyond them.
+
+    Parameters
+    ----------
+    report : of any number of coordinates
+    ranges : (low, high) of each coordinate [state]; None without data
+    landscape : what the distribution of one coordinate was read from; None for others
+    """
+    if ranges is None:
+        return report
+    mass = (
+        unseen_mass(report.stationary, ranges)
+        if landscape is None
+        else _beyond(landscape, ranges[0])
+    )
+    said = report.extrapolated
+    if mass is not None and mass > MUCH:
+        said = (
+            *said,
+            f"{100 * mass:.3g} % of the model's stationary probability lies outside the range of "
+            "the data: its distribution, rates and times are extrapolated; record longer, or start "
+            "trajectories further out",
+        )
+    return replace(report, observed_ranges=ranges, unseen_mass=mass, extrapolated=said)
+
+
+def _beyond(landscape: Landscape, observed: Range) -> float:
+    below = probability_below(landscape, np.array(observed))
+    return float(1 - below[1] + below[0])
+
+
+def unseen_mass(
+    law: StationaryDistribution | MultivariateDistribution | None, ranges: tuple[Range, ...]
+) -> float | None:
+    """Return the probability outside of the ranges; None without a density on a plane."""
+    if (
+        not isinstance(law, MultivariateDistribution)
+        or len(law.grid) != len(ranges)
+        or not law.density.size
+    ):
+        return None
+    density, total = law.density, law.density.sum()
+    for axis, (grid, (low, high)) in enumerate(zip(law.grid, ranges, strict=True)):
+        # A point stands for a cell, of which the end of a range may cut off a part.
+        step = grid[1] - grid[0]
+        inside = np.clip(
+            (np.minimum(high, grid + step / 2) - np.maximum(low, grid - step / 2)) / step, 0, 1
+        )
+        density = density * np.expand_dims(inside, [k for k in range(len(ranges)) if k != axis])
+    return float(1 - density.sum() / total)

@@ -1,4 +1,4 @@
-"""The errors of the generator analysis. A model without a stationary law is an answer, not an error."""
+"""Errors of the analysis. A model without a stationary distribution is an answer, not an error."""
 
 
 class GeneratorError(ValueError):

@@ -1,5 +1,8 @@
-"""Several coordinates: closed form where the process is linear, cells for two, linear next to a fixed point and simulated for
-more."""
+"""The analysis of several coordinates.
+
+It is in closed form where the process is linear, on cells for two coordinates, and for more
+coordinates linear next to a fixed point and simulated.
+"""
 
 from dataclasses import replace
 
@@ -10,27 +13,26 @@ from worker.generator.errors import (
     NoFiniteRangeError,
     UnsupportedDimensionError,
 )
-from worker.generator.linear.correlations import memory_of_linear
+from worker.generator.linear.correlations import correlations_of_linear
 from worker.generator.linear.fixed_points import fixed_point_at, gaussian_covariance
-from worker.generator.linear.perturbed_model import NearLinear
+from worker.generator.linear.perturbed_model import PerturbedLinearAnalysis
 from worker.generator.linear.process import LinearProcess, gaussian_density, linear_view
-from worker.generator.no_stationary_distribution import without_law
 from worker.generator.plane.analysis import analysed_in_the_plane
 from worker.generator.plane.box.initial_rectangle import first_rectangle, fixed_points_in
 from worker.generator.plane.density_grid import MOST_POINTS
 from worker.generator.plane.passages.passage_domain import gaussian_stage
 from worker.generator.plane.passages.passages import committors_between, passages_between
-from worker.generator.plane.perturbed_model import NearInThePlane
+from worker.generator.plane.perturbed_model import PerturbedPlaneAnalysis
 from worker.generator.process import DiffusionProcess, FloatArray, WithDomain, read_only
-from worker.generator.quantities.fixed_point import FixedPoint
+from worker.generator.quantities.fixed_points import FixedPoint
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.quantities.spectrum import Spectrum
-from worker.generator.quantities.stationary import SpatialLaw
-from worker.generator.request import Questions
+from worker.generator.quantities.stationary import MultivariateDistribution
+from worker.generator.request import AnalysisRequest, without_stationary_distribution
 from worker.generator.simulation.comparison import with_simulation
 
-Analysed = tuple[GeneratorReport, NearLinear | NearInThePlane | None]
-"""The report, and what analyses models like this one; None without a law."""
+Analysed = tuple[GeneratorReport, PerturbedLinearAnalysis | PerturbedPlaneAnalysis | None]
+"""Report, and the analysis of models like this one; None without a stationary distribution."""
 
 LATTICE = {3: 7, 4: 5, 5: 4, 6: 3}
 """Starts of Newton's method along each coordinate."""
@@ -40,90 +42,111 @@ DEVIATIONS = 4.5
 """Half width of a Gaussian density's grid, in standard deviations."""
 
 
-def analysed_in_space(process: DiffusionProcess, questions: Questions) -> Analysed:
-    """The report of a process of two coordinates or more, and what analyses models like it.
+def analysed_in_space(process: DiffusionProcess, request: AnalysisRequest) -> Analysed:
+    """Analyse a process of two coordinates or more, and prepare the analysis of models like it.
 
-    Raises InvalidDomainError for an empty domain or observed range, and what the plane's analysis raises.
+    Raises InvalidDomainError for an empty domain or observed range, and what the plane's analysis
+    raises.
     """
-    _check(process, questions)
-    rectangle = first_rectangle(process, questions.observed_ranges)
+    _check(process, request)
+    rectangle = first_rectangle(process, request.observed_ranges)
     middle, half = rectangle.mean(axis=1), np.diff(rectangle, axis=1)[:, 0] / 2
     linear = linear_view(process, middle, half)
     if linear is not None:
-        return analysed_as_linear(process, linear, questions)
+        return analysed_as_linear(process, linear, request)
     if process.dimension == 2:
-        return analysed_in_the_plane(process, questions)
+        return analysed_in_the_plane(process, request)
     fixed = fixed_points_in(process, rectangle, LATTICE.get(process.dimension, 2))
-    report = with_simulation(
-        process, analysed_at_fixed_points(process, fixed, questions), rectangle
-    )
-    return report, NearLinear(report) if report.stationary is not None else None
+    report = with_simulation(process, analysed_at_fixed_points(process, fixed, request), rectangle)
+    return report, PerturbedLinearAnalysis(report) if report.stationary is not None else None
 
 
 def analysed_as_linear(
-    process: DiffusionProcess, linear: LinearProcess, questions: Questions
+    process: DiffusionProcess, linear: LinearProcess, request: AnalysisRequest
 ) -> Analysed:
-    """Everything in closed form."""
+    """Analyse a linear process in closed form.
+
+    Parameters
+    ----------
+    process : the process as it was given
+    linear : the same process, by its Jacobian and its diffusion tensor
+    request : what is asked for
+    """
     problem = _linear_problem(linear)
     try:
         mean = linear.mean
         found = (fixed_point_at(process, mean),)
     except np.linalg.LinAlgError:
-        return without_law(
+        return without_stationary_distribution(
             process,
             (),
             problem or "no stationary distribution: the drift has no fixed point",
-            questions,
+            request,
         ), None
     if problem is not None:
-        return without_law(process, found, problem, questions), None
+        return without_stationary_distribution(process, found, problem, request), None
     covariance = linear.covariance
     assert covariance is not None
-    rates = linear.rates(questions.eigenpairs)
+    rates = linear.rates(request.eigenpairs)
     spectrum = Spectrum(
         read_only(rates), read_only(1 / rates.real), None, read_only(np.zeros(len(rates))), None
     )
     production = linear.entropy_production(covariance)
     law = replace(
-        gaussian_law(mean, covariance, questions, NO_PRODUCTION if production is None else None),
+        gaussian_distribution(
+            mean, covariance, request, NO_PRODUCTION if production is None else None
+        ),
         circulation=linear.circulation(covariance),
         entropy_production=production,
     )
-    memory = memory_of_linear(linear, covariance, questions.lags, questions.frequencies)
+    correlations = correlations_of_linear(linear, covariance, request.lags, request.frequencies)
     report = replace(
-        without_law(process, found, None, questions),
+        without_stationary_distribution(process, found, None, request),
         ergodic=True,
         stationary=law,
         spectrum=spectrum,
-        memory=memory,
+        correlations=correlations,
     )
-    if process.dimension != 2 or not (questions.places or questions.committors):
-        return report, NearLinear(report)
+    if process.dimension != 2 or not (request.places or request.committors):
+        return report, PerturbedLinearAnalysis(report)
     stage = gaussian_stage(process, mean, covariance)
-    passages = passages_between(stage, questions.places, found)
-    committors = committors_between(stage, questions.committors, found)
+    passages = passages_between(stage, request.places, found)
+    committors = committors_between(stage, request.committors, found)
     report = replace(
         report,
         between=tuple(passage for passage, _ in passages),
         committors=tuple(committor for committor, _ in committors),
     )
     solved = (tuple(read_from for _, read_from in found) for found in (passages, committors))
-    return report, NearLinear(report, *solved)
+    return report, PerturbedLinearAnalysis(report, *solved)
 
 
 def analysed_at_fixed_points(
-    process: DiffusionProcess, fixed: tuple[FixedPoint, ...], questions: Questions
+    process: DiffusionProcess, fixed: tuple[FixedPoint, ...], request: AnalysisRequest
 ) -> GeneratorReport:
-    """Three coordinates and more: the law and the rates of the linear process next to the stable fixed point."""
+    """Analyse three coordinates or more as the linear process next to the stable fixed point.
+
+    Parameters
+    ----------
+    process : diffusion process in d ≥ 3 coordinates
+    fixed : its fixed points
+    request : what is asked for
+    """
     stable = [point for point in fixed if point.stable]
     if not stable:
-        reason = f"no stable fixed point was found, and in {process.dimension} variables only its neighbourhood can be analysed"
-        return without_law(process, fixed, reason, questions)
-    report = replace(without_law(process, fixed, None, questions), ergodic=True)
+        reason = (
+            f"no stable fixed point was found, and in {process.dimension} variables only its "
+            "neighbourhood can be analysed"
+        )
+        return without_stationary_distribution(process, fixed, reason, request)
+    report = replace(without_stationary_distribution(process, fixed, None, request), ergodic=True)
     if len(stable) > 1:
         return replace(
             report,
-            approximation=f"{len(stable)} stable fixed points: the process is linearised at each, see their rates; {UNCHECKED}",
+            approximation=(
+                f"{len(stable)} stable fixed points: the process is linearised at each, see "
+                f"their rates; {UNCHECKED}"
+            ),
         )
     at = np.array(stable[0].at)
     jacobian, noise = process.drift_jacobian(at[None])[0], process.diffusion(at[None])[0]
@@ -131,14 +154,14 @@ def analysed_at_fixed_points(
     linear = LinearProcess(jacobian, noise, at, np.zeros(len(at)))
     if covariance is None or not linear.has_density(covariance):
         return replace(report, ergodic=False, reason=_linear_problem(linear))
-    rates = linear.rates(questions.eigenpairs)
+    rates = linear.rates(request.eigenpairs)
     where = ", ".join(f"{value:.6g}" for value in at)
     approximation = (
         f"linearised at the stable fixed point ({where}): valid for weak noise; {UNCHECKED}"
     )
     return replace(
         report,
-        stationary=gaussian_law(at, covariance, questions, approximation),
+        stationary=gaussian_distribution(at, covariance, request, approximation),
         spectrum=Spectrum(
             read_only(rates),
             read_only(1 / rates.real),
@@ -146,23 +169,35 @@ def analysed_at_fixed_points(
             read_only(np.full(len(rates), np.nan)),
             approximation,
         ),
-        memory=memory_of_linear(linear, covariance, questions.lags, questions.frequencies),
+        correlations=correlations_of_linear(linear, covariance, request.lags, request.frequencies),
         approximation=approximation,
     )
 
 
 def closed_in_space(
-    process: DiffusionProcess, questions: Questions, report: GeneratorReport
+    process: DiffusionProcess, request: AnalysisRequest, report: GeneratorReport
 ) -> Analysed:
-    """The analysis between reflecting ends, on the observed ranges or a finite domain, of a model without a stationary law.
+    """Analyse a model without a stationary distribution between reflecting ends.
 
-    Raises NoFiniteRangeError where nothing says where the ends are, UnsupportedDimensionError for more than two coordinates.
+    Parameters
+    ----------
+    process : diffusion process in two coordinates or more
+    request : its observed ranges say where the ends are, where the domain is not finite
+    report : the report without reflecting ends, whose reason is kept
+
+    Raises
+    ------
+    NoFiniteRangeError
+        Nothing says where the ends are.
+    UnsupportedDimensionError
+        There are more than two coordinates.
     """
     if process.dimension > 2:
         raise UnsupportedDimensionError(
-            f"reflecting boundaries are for one or two variables, and the process has {process.dimension}; omit reflecting_ends"
+            "reflecting boundaries are for one or two variables, and the process has "
+            f"{process.dimension}; omit reflecting_ends"
         )
-    ranges = process.domain if questions.observed_ranges is None else questions.observed_ranges
+    ranges = process.domain if request.observed_ranges is None else request.observed_ranges
     inside = [
         (max(low, first), min(high, last))
         for (low, high), (first, last) in zip(ranges, process.domain, strict=True)
@@ -178,34 +213,42 @@ def closed_in_space(
         ends if turn is not None else pair
         for ends, pair, turn in zip(process.domain, inside, process.periods, strict=True)
     )
-    inner, near = analysed_in_the_plane(WithDomain(process, domain), questions)
+    inner, perturbed = analysed_in_the_plane(WithDomain(process, domain), request)
     reason = (
         report.reason
         if inner.ergodic
         else f"{report.reason}. With reflecting boundaries: {inner.reason}"
     )
-    return replace(inner, ergodic=False, reason=reason, boundaries="reflecting"), near
+    return replace(inner, ergodic=False, reason=reason, boundaries="reflecting"), perturbed
 
 
-def gaussian_law(
-    mean: FloatArray, covariance: FloatArray, questions: Questions, reason: str | None
-) -> SpatialLaw:
-    """The Gaussian law; its density on a grid where there are two coordinates."""
+def gaussian_distribution(
+    mean: FloatArray, covariance: FloatArray, request: AnalysisRequest, reason: str | None
+) -> MultivariateDistribution:
+    """Return the Gaussian distribution, with its density on a grid where there are two coordinates.
+
+    Parameters
+    ----------
+    mean : (d,) [state]
+    covariance : (d, d) [state²]
+    request : number of points of the density's grid
+    reason : why numbers are missing or only approximate; None where they are not
+    """
     d = len(mean)
     grid: tuple[FloatArray, ...] = ()
     density = np.zeros(0)
     if d == 2:
-        count = min(questions.density_points, MOST_POINTS)
+        count = min(request.density_points, MOST_POINTS)
         reach = DEVIATIONS * np.sqrt(np.diag(covariance))
         ranges = np.column_stack([mean - reach, mean + reach])
-        if questions.observed_ranges is not None:
-            seen = np.array(questions.observed_ranges)
+        if request.observed_ranges is not None:
+            seen = np.array(request.observed_ranges)
             ranges = np.column_stack(
                 [np.minimum(ranges[:, 0], seen[:, 0]), np.maximum(ranges[:, 1], seen[:, 1])]
             )
         grid = tuple(read_only(np.linspace(low, high, count)) for low, high in ranges)
         density = gaussian_density(mean, covariance, grid)
-    return SpatialLaw(
+    return MultivariateDistribution(
         mean=tuple(float(m) for m in mean),
         covariance=tuple(tuple(float(c) for c in row) for row in covariance),
         skewness=(0.0,) * d,
@@ -217,26 +260,38 @@ def gaussian_law(
 
 
 def _linear_problem(linear: LinearProcess) -> str | None:
-    """Why a linear process has no stationary law with a density."""
+    """Return why a linear process has no stationary distribution with a density, or None."""
     rates = np.linalg.eigvals(linear.jacobian)
     growth, size = float(np.max(rates.real)), float(np.max(np.abs(rates), initial=0.0))
     if growth > 1e-10 * size:
-        return f"no stationary distribution: the linear drift pushes outward, at rate {growth:.4g} along one direction"
+        return (
+            f"no stationary distribution: the linear drift pushes outward, at rate {growth:.4g} "
+            "along one direction"
+        )
     scale = np.sqrt(np.maximum(np.diag(linear.noise), 0.0))
     scale = np.where(scale > 0, scale, 1.0)
     if np.linalg.eigvalsh(linear.noise / np.outer(scale, scale))[0] < -1e-9:
-        return "no stationary distribution: the diffusion tensor is negative in one direction; refit with fewer terms"
+        return (
+            "no stationary distribution: the diffusion tensor is negative in one direction; "
+            "refit with fewer terms"
+        )
     if growth >= -1e-10 * size:
         if np.max(np.abs(rates[rates.real >= -1e-10 * size].imag)) > 1e-10 * size:
-            return "no stationary distribution: an oscillation is undamped, and its amplitude grows like Brownian motion"
-        return "no stationary distribution: nothing holds the process back along one direction (Brownian motion)"
+            return (
+                "no stationary distribution: an oscillation is undamped, and its amplitude grows "
+                "like Brownian motion"
+            )
+        return (
+            "no stationary distribution: nothing holds the process back along one direction "
+            "(Brownian motion)"
+        )
     covariance = linear.covariance
     if covariance is None or not linear.has_density(covariance):
         return "no stationary distribution with a density: the noise does not reach every direction"
     return None
 
 
-def _check(process: DiffusionProcess, questions: Questions) -> None:
+def _check(process: DiffusionProcess, request: AnalysisRequest) -> None:
     for low, high in process.domain:
         if not low < high:
             raise InvalidDomainError(
@@ -248,9 +303,10 @@ def _check(process: DiffusionProcess, questions: Questions) -> None:
                 f"the period {period:g} is not a positive number; give the length of one turn"
             )
     for (low, high), (first, last) in zip(
-        questions.observed_ranges or (), process.domain, strict=False
+        request.observed_ranges or (), process.domain, strict=False
     ):
         if not max(low, first) < min(high, last):
             raise InvalidDomainError(
-                f"the observed range [{low:g}, {high:g}] has no length inside the domain [{first:g}, {last:g}]; check both"
+                f"the observed range [{low:g}, {high:g}] has no length inside the domain "
+                f"[{first:g}, {last:g}]; check both"
             )

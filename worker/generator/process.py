@@ -1,4 +1,4 @@
-"""The one thing the analysis asks for: a diffusion process dX = b(X) dt + σ(X) dW (Itô), a = σσᵀ."""
+"""The one thing the analysis needs: a diffusion process dX = b(X) dt + σ(X) dW (Itô), a = σσᵀ."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,40 +14,43 @@ from worker.generator.errors import (
 )
 
 FloatArray = NDArray[np.float64]
-"""Any shape, float64."""
+"""Array of float64, of any shape."""
 
 
 class DiffusionProcess(Protocol):
-    """dX = b(X) dt + σ(X) dW in the Itô sense, in `dimension` = d coordinates.
+    """Diffusion process dX = b(X) dt + σ(X) dW in the Itô sense, in `dimension` = d coordinates.
 
     domain      lower and upper end of each coordinate [state]; ±inf where open
     periods     period of each coordinate [state]; None where it is not an angle
     """
 
     @property
-    def dimension(self) -> int: ...
+    def dimension(self) -> int:
+        """Number of coordinates d."""
 
     @property
-    def domain(self) -> tuple[tuple[float, float], ...]: ...
+    def domain(self) -> tuple[tuple[float, float], ...]:
+        """Lower and upper end of each coordinate [state]."""
 
     @property
-    def periods(self) -> tuple[float | None, ...]: ...
+    def periods(self) -> tuple[float | None, ...]:
+        """Period of each angle [state]; None for other coordinates."""
 
     def drift(self, x: FloatArray) -> FloatArray:
-        """b at x: (n, d) → (n, d) [state/time]."""
+        """Return b at x: (n, d) → (n, d) [state/time]."""
         ...
 
     def diffusion(self, x: FloatArray) -> FloatArray:
-        """a = σσᵀ at x: (n, d) → (n, d, d) [state²/time]."""
+        """Return a = σσᵀ at x: (n, d) → (n, d, d) [state²/time]."""
         ...
 
     def drift_jacobian(self, x: FloatArray) -> FloatArray:
-        """∂b_i/∂x_j at x: (n, d) → (n, d, d) [1/time]."""
+        """Return ∂b_i/∂x_j at x: (n, d) → (n, d, d) [1/time]."""
         ...
 
 
 ScalarFunction = Callable[[FloatArray], FloatArray]
-"""(n,) → (n,)."""
+"""Vectorised function of one variable, (n,) → (n,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,23 +70,29 @@ class ScalarProcess:
 
     @property
     def dimension(self) -> int:
+        """Number of coordinates: 1."""
         return 1
 
     @property
     def domain(self) -> tuple[tuple[float, float], ...]:
+        """Lower and upper end of the one coordinate [state]."""
         return (self.bounds,)
 
     @property
     def periods(self) -> tuple[float | None, ...]:
+        """Period of the one coordinate [state]; None on the line."""
         return (self.period,)
 
     def drift(self, x: FloatArray) -> FloatArray:
+        """Return b at x: (n, 1) → (n, 1) [state/time]."""
         return _like(self.b(x[:, 0]), x)[:, None]
 
     def diffusion(self, x: FloatArray) -> FloatArray:
+        """Return a at x: (n, 1) → (n, 1, 1) [state²/time]."""
         return _like(self.a(x[:, 0]), x)[:, None, None]
 
     def drift_jacobian(self, x: FloatArray) -> FloatArray:
+        """Return b' at x: (n, 1) → (n, 1, 1) [1/time]."""
         return _like(self.db(x[:, 0]), x)[:, None, None]
 
 
@@ -96,30 +105,37 @@ class WithDomain:
 
     @property
     def dimension(self) -> int:
+        """Number of coordinates d."""
         return self.process.dimension
 
     @property
     def periods(self) -> tuple[float | None, ...]:
+        """Period of each angle [state]; None for other coordinates."""
         return self.process.periods
 
     def drift(self, x: FloatArray) -> FloatArray:
+        """Return b at x: (n, d) → (n, d) [state/time]."""
         return self.process.drift(x)
 
     def diffusion(self, x: FloatArray) -> FloatArray:
+        """Return a at x: (n, d) → (n, d, d) [state²/time]."""
         return self.process.diffusion(x)
 
     def drift_jacobian(self, x: FloatArray) -> FloatArray:
+        """Return ∂b_i/∂x_j at x: (n, d) → (n, d, d) [1/time]."""
         return self.process.drift_jacobian(x)
 
 
 def scalar_view(process: DiffusionProcess) -> ScalarProcess:
-    """The same process as functions of one variable.
+    """Return the process as functions of one variable.
 
-    Raises UnsupportedDimensionError for d > 1, InvalidDomainError for an empty domain or a period that is not positive.
+    Raises UnsupportedDimensionError for d > 1, InvalidDomainError for an empty domain or a period
+    that is not positive.
     """
     if process.dimension != 1:
         raise UnsupportedDimensionError(
-            f"the process has {process.dimension} coordinates and the analysis covers one; analyse one coordinate at a time"
+            f"the process has {process.dimension} coordinates and the analysis covers one; "
+            "analyse one coordinate at a time"
         )
     (low, high), period = process.domain[0], process.periods[0]
     if not low < high:
@@ -146,14 +162,17 @@ def scalar_view(process: DiffusionProcess) -> ScalarProcess:
 
 
 def values(function: ScalarFunction, x: FloatArray) -> FloatArray:
-    """function(x) for x of any shape; overflow gives inf or nan silently, for the caller to judge."""
+    """Return function(x) for x of any shape; overflow gives inf or nan silently."""
     flat = x.ravel()
     with np.errstate(all="ignore"):
         return _like(function(flat), flat).reshape(x.shape)
 
 
 def value(function: ScalarFunction, x: float) -> float:
-    """function at one point. Raises UndefinedCoefficientsError where it is not a finite number."""
+    """Return the function at one point.
+
+    Raises UndefinedCoefficientsError where it is not a finite number.
+    """
     result = float(values(function, np.array([x]))[0])
     if not np.isfinite(result):
         raise UndefinedCoefficientsError(
@@ -166,7 +185,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 def read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """The same array, closed for writing."""
+    """Return the array, closed for writing."""
     array.setflags(write=False)
     return array
 

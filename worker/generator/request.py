@@ -7,31 +7,34 @@ from itertools import pairwise
 import numpy as np
 
 from worker.generator.errors import InvalidDomainError
-from worker.generator.process import FloatArray
-from worker.generator.quantities.committor import Committor
-from worker.generator.quantities.correlations import Memory
-from worker.generator.quantities.exit import Triple
-from worker.generator.quantities.fixed_point import FixedPoint
-from worker.generator.quantities.passage import Passage, SpatialPassage
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.process import DiffusionProcess, FloatArray
+from worker.generator.quantities.correlations import Correlations
+from worker.generator.quantities.fixed_points import FixedPoint
+from worker.generator.quantities.passages import Committor, Passage, SpatialPassage, Timing, Triple
 from worker.generator.quantities.regions import Pair, facing_numbers
-from worker.generator.quantities.report import GeneratorReport, Range
+from worker.generator.quantities.report import GeneratorReport, Range, extrapolated_outside
+
+NO_LAW = "there is no stationary distribution to start from"
+FOR_TWO = "passages and committors between regions are for two variables"
 
 
 @dataclass(frozen=True, slots=True)
-class Questions:
-    """What is asked.
+class AnalysisRequest:
+    """What is asked of the analysis.
 
-    passages         (from, to) pairs of numbers to time, before those between neighbouring wells [state]
-    places           likewise pairs that are not two numbers: points and regions of several coordinates
-    committors       pairs of numbers on the line, or of regions of two coordinates, before those between neighbouring wells
+    passages         (from, to) pairs of numbers, before those between neighbouring wells [state]
+    places           (from, to) pairs of points and regions of several coordinates [state]
+    committors       pairs of numbers on the line, or of regions of two coordinates, before those
+                     between neighbouring wells
     exits            (from, low, high) of intervals on the line or on a circle to be left [state]
-    density_points   points of the density's grid
+    density_points   number of points of the density's grid
     eigenpairs       number of non-zero eigenvalues
-    eigenfunctions   also give the eigenfunctions, on the density's grid
-    lags, frequencies   number of lags of the autocorrelation function, and of frequencies of the power spectrum
-    observed_range   where the data were; what lies outside is named as extrapolation [state]
-    observed_ranges  likewise, of each of two coordinates or more [state]
+    eigenfunctions   whether to give the eigenfunctions, on the density's grid
+    lags             number of lags of the autocorrelation function
+    frequencies      number of frequencies of the power spectrum
+    observed_range   where the data of the one coordinate were; what lies outside is extrapolation
+                     [state]
+    observed_ranges  where the data of each coordinate were [state]
     """
 
     passages: tuple[Range, ...] = ()
@@ -53,13 +56,21 @@ class Questions:
         return (*self.passages, *self.exits, *(pair for pair in committors if pair is not None))
 
 
-def pairs_to_time(questions: Questions, fixed: tuple[FixedPoint, ...], scale: float) -> list[Range]:
-    """The passages asked for, then those between neighbouring wells in both directions that were not; `scale` is a length of the
-    model, against which two passages count as the same [state]."""
+def pairs_to_time(
+    request: AnalysisRequest, fixed: tuple[FixedPoint, ...], scale: float
+) -> list[Range]:
+    """Return the passages asked for, then the others between neighbouring wells in both directions.
+
+    Parameters
+    ----------
+    request : what is asked for
+    fixed : fixed points of the drift
+    scale : length of the model against which two passages count as one [state]
+    """
     wells = [point.at[0] for point in fixed if point.stable]
     between = [pair for low, high in pairwise(wells) for pair in ((low, high), (high, low))]
     near = 1e-9 * scale
-    asked = questions.passages
+    asked = request.passages
     return [
         *asked,
         *(
@@ -71,49 +82,56 @@ def pairs_to_time(questions: Questions, fixed: tuple[FixedPoint, ...], scale: fl
 
 
 def autocorrelation(report: GeneratorReport, lags: FloatArray) -> FloatArray | None:
-    """C(t) = ⟨δx(0) δx(t)⟩ / ⟨δx²⟩ of each coordinate of the stationary process at lags (n,) [time]: (d, n), 1 at lag 0; None
-    where there is none (`report.memory` has the reason, or there is no stationary law). Of an angle x of period P, the real part
-    of that of exp(2πix/P). On the line right to 1e-5 for any lag."""
+    """Return C(t) = ⟨δx(0) δx(t)⟩ / ⟨δx²⟩ of each coordinate at lags (n,) [time]: (d, n).
+
+    None where there is none: `report.correlations` has the reason, or there is no stationary
+    distribution. An angle x of period P has the real part of the autocorrelation of exp(2πix/P).
+    The values on the line are right to 1e-5 for any lag.
+    """
     return (
-        report.memory.correlations.autocorrelation(lags)
-        if isinstance(report.memory, Memory)
+        report.correlations.functions.autocorrelation(lags)
+        if isinstance(report.correlations, Correlations)
         else None
     )
 
 
 def power_spectrum(report: GeneratorReport, frequencies: FloatArray) -> FloatArray | None:
-    """One-sided power spectral density of each coordinate at positive frequencies (n,) [1/time]: (d, n) [state²·time]; None where
-    there is none. Its integral over all frequencies is the variance. Of an angle, the sum of those of cos and sin [time]."""
+    """Return the one-sided power spectral density of each coordinate: (d, m) [state²·time].
+
+    The frequencies (m,) are positive [1/time]. The integral over all of them is the variance. An
+    angle has the sum of the spectra of cos and sin [time]. None where there is no spectrum.
+    """
     return (
-        report.memory.correlations.power_spectrum(frequencies)
-        if isinstance(report.memory, Memory)
+        report.correlations.functions.power_spectrum(frequencies)
+        if isinstance(report.correlations, Correlations)
         else None
     )
 
 
 def untimed(passages: tuple[Range, ...], dimension: int) -> tuple[Passage, ...]:
-    """Passages between two numbers that were asked of a process of several coordinates."""
+    """Return passages between two numbers that were asked of a process of several coordinates."""
     why = Timing(
         None,
-        f"two numbers name no states of a process of {dimension} coordinates; give points or regions",
+        f"two numbers name no states of a process of {dimension} coordinates; give points or "
+        "regions",
     )
     return tuple(Passage(start, to, why, why) for start, to in passages)
 
 
 def unanswered(
-    questions: Questions, why: str
+    request: AnalysisRequest, why: str
 ) -> tuple[tuple[SpatialPassage, ...], tuple[Committor, ...]]:
-    """The passages and committors between places that were asked for, with one reason for all of them."""
+    """Return the passages and committors between places that were asked for, with one reason."""
     return (
-        tuple(SpatialPassage(start, to, Timing(None, why)) for start, to in questions.places),
-        tuple(Committor(start, to, None, why) for start, to in questions.committors),
+        tuple(SpatialPassage(start, to, Timing(None, why)) for start, to in request.places),
+        tuple(Committor(start, to, None, why) for start, to in request.committors),
     )
 
 
 def observed_ranges(
     given: Range | Sequence[Range] | None, dimension: int
 ) -> tuple[Range, ...] | None:
-    """One range for each coordinate, from the range of the one coordinate or a sequence of ranges.
+    """Return one range for each coordinate, from a single range or a sequence of ranges.
 
     Raises InvalidDomainError where their number is not that of the coordinates.
     """
@@ -122,6 +140,37 @@ def observed_ranges(
     pairs = np.array(given, dtype=float).reshape(-1, 2)
     if len(pairs) != dimension:
         raise InvalidDomainError(
-            f"{len(pairs)} observed ranges were given for {dimension} coordinates; give one for each"
+            f"{len(pairs)} observed ranges were given for {dimension} coordinates; give one for "
+            "each"
         )
     return tuple((float(low), float(high)) for low, high in pairs)
+
+
+def without_stationary_distribution(
+    process: DiffusionProcess,
+    fixed: tuple[FixedPoint, ...],
+    reason: str | None,
+    request: AnalysisRequest,
+) -> GeneratorReport:
+    """Return the report of what needs no stationary distribution.
+
+    Parameters
+    ----------
+    process : diffusion process in several coordinates
+    fixed : its fixed points
+    reason : why the passages and committors that were asked for are not there; None where none
+    request : what is asked for
+    """
+    between, committors = unanswered(request, NO_LAW if process.dimension == 2 else FOR_TWO)
+    return GeneratorReport(
+        ergodic=False,
+        reason=reason,
+        domain=(-np.inf, np.inf),
+        domains=tuple((float(low), float(high)) for low, high in process.domain),
+        boundaries="natural",
+        fixed_points=fixed,
+        passages=untimed(request.passages, process.dimension),
+        between=between,
+        committors=committors,
+        extrapolated=extrapolated_outside(fixed, request.observed_ranges),
+    )

@@ -1,8 +1,8 @@
-"""What can be wrong with data or parameters; drawn once here, mapped to a problem once in worker/jobs/problems.py."""
+"""Errors of data and parameters, each mapped to a problem document in worker/jobs/problems.py."""
 
 
 class IdentificationError(Exception):
-    """The data cannot answer the question. `code` is stable; the message ends with what to try."""
+    """The data cannot answer the question: `code` is stable, the message ends with what to try."""
 
     code = "cannot-identify"
 
@@ -13,14 +13,20 @@ class IdentificationError(Exception):
 
 
 class TooFewSamples(IdentificationError):
+    """The record is too short for what is asked."""
+
     code = "too-few-samples"
 
 
 class ConstantData(IdentificationError):
+    """The state does not vary."""
+
     code = "constant-data"
 
 
 class CollinearVariables(IdentificationError):
+    """A variable is constant or a linear combination of the others."""
+
     code = "collinear-variables"
 
 
@@ -31,6 +37,8 @@ class WrappedVariable(IdentificationError):
 
 
 class DimensionNotSupported(IdentificationError):
+    """The question is not answered for this number of variables."""
+
     code = "dimension-not-supported"
 
 
@@ -47,20 +55,24 @@ class SecondOrderDynamics(IdentificationError):
 
 
 class NoDataUnderKernels(IdentificationError):
+    """No sample lies under any kernel."""
+
     code = "no-data-under-kernels"
 
 
 class UnknownTerm(IdentificationError):
-    """A term's text is not in the grammar."""
+    """The text of a term is not in the grammar."""
 
     code = "unknown-term"
 
 
 class InvalidLibrary(IdentificationError):
+    """The library of candidate terms is too large, or a term in it is not usable."""
+
     code = "invalid-library"
 
 
 class InvalidWindows(IdentificationError):
-    """Windows that do not fit the record."""
+    """The windows do not fit the record."""
 
     code = "invalid-windows"

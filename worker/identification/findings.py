@@ -1,23 +1,23 @@
 """Every warning about a fit: what was found, what it means, and what to try.
 
-One and several variables share the sentences; of several, a warning begins with the names of the
-variables that it is about.
+One and several variables share the sentences; with several, a warning begins with the names of its
+variables.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grammar.terms import variable_name
-from worker.identification.checks.circle_coverage import empty_arc
 from worker.identification.checks.markov_tests import ScoreTests
-from worker.identification.checks.positivity import indefinite
 from worker.identification.checks.reflecting_boundaries import Walls
 from worker.identification.checks.scalar_residuals import SIGNIFICANT, ResidualMoments, ResidualSums
+from worker.identification.checks.visited_states import empty_arc, indefinite
 from worker.identification.data.library import Library
-from worker.identification.data.nonpolynomial_terms import dependences
+from worker.identification.data.preconditions import dependences
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.equations.relative_efficiency import gain_of_narrower
 from worker.identification.errors import SecondOrderDynamics
@@ -30,8 +30,7 @@ from worker.identification.sums.kernels import Kernels
 Floats = NDArray[np.float64]
 
 SCORE_LIMIT = 4.5
-"""Standard normal score beyond which the model is said to leave something out; by chance once in
-150 000."""
+"""Standard normal score beyond which the model leaves something out; by chance once in 150 000."""
 
 MATERIAL_LEVEL = 0.1
 """Change of the diffusion from stage to stage that is worth a warning."""
@@ -40,11 +39,10 @@ MATERIAL_STEP_ERROR = 0.03
 """Relative error from the sampling interval that is worth a warning."""
 
 MATERIAL_GAIN = 1.5
-"""Ratio of variances beyond which kernels are said to smooth away what the data know; standard
-errors are a quarter larger."""
+"""Ratio of variances beyond which kernels are too wide: standard errors are a quarter larger."""
 
 MOST_KERNELS = 100
-"""More are not compared with twice as many."""
+"""Largest number of kernels that is compared with twice as many."""
 
 FEW_TRANSITIONS = 10
 
@@ -52,45 +50,40 @@ FINER_RULES = {
     "adams-moulton": "a rule of fourth order (Adams–Moulton) through four samples",
     "simpson": "Simpson's rule over two steps",
 }
-"""What the sampling rules of higher order are, in words."""
-
+"""Sampling rules of higher order, in words."""
 
 MODEL_ONLY = "only the model was requested (analysis.model_only)"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A warning before it is a document."""
+    """A warning, before it becomes a document."""
 
     code: str
     message: str
     details: Mapping[str, object] = field(default_factory=dict)
 
 
-def check_smoothness(residuals: ResidualMoments, variable: str | None = None) -> None:
-    """Raise SecondOrderDynamics where neighbouring residuals are nearly equal, the path smooth.
+def check_paths(fit: Fit) -> None:
+    """Raise SecondOrderDynamics for a variable with a smooth path.
 
-    variable   name, where there are several
-    """
-    rho = residuals.lag_one_correlation
-    if rho > 0.5 and residuals.lag_one_z > SIGNIFICANT and not residuals.is_deterministic:
-        where = "" if variable is None else f"In variable {variable}: "
+    Its neighbouring residuals are nearly equal, though its increments are noisy."""
+    for p, moments in enumerate(fit.raw):
+        rho = moments.lag_one_correlation
+        smooth = rho > 0.5 and moments.lag_one_z > SIGNIFICANT and not moments.is_deterministic
+        if not smooth or p in fit.noise_free:
+            continue
+        where = f"In variable {variable_name(p)}: " if len(fit.raw) > 1 else ""
         raise SecondOrderDynamics(
             f"{where}The path is smooth: successive increments, less the drift, are correlated "
             f"{rho:+.2f}. This is the position of an underdamped (inertial, second-order) process, "
             "and no first-order equation dX = b(X)dt + σ(X)dW describes it.",
             hints=(
                 "Upload position and velocity together, as two state columns.",
-                "Or sample more slowly than the velocity relaxes, until increments are uncorrelated.",
+                "Or sample more slowly than the velocity relaxes, until increments are "
+                "uncorrelated.",
             ),
         )
-
-
-def check_paths(fit: Fit) -> None:
-    """Raise SecondOrderDynamics for a variable whose path is smooth though its steps are noisy."""
-    for p, moments in enumerate(fit.raw):
-        if p not in fit.noise_free:
-            check_smoothness(moments, variable_name(p) if len(fit.raw) > 1 else None)
 
 
 def step_errors(
@@ -98,7 +91,15 @@ def step_errors(
 ) -> dict[str, float]:
     """Estimate each term's relative error from the sampling interval.
 
-    The error is the term's change on doubling the interval, over 2^order − 1."""
+    The error is the term's change on doubling the interval, over 2^order − 1.
+
+    Parameters
+    ----------
+    selected : estimate of the component
+    coarse : raw coefficients at twice the interval; None: no errors
+    order : order of the sampling rule
+    library : terms
+    """
     if coarse is None:
         return {}
     pairs = zip(selected.estimate.support, selected.estimate.raw, coarse, strict=True)
@@ -110,7 +111,7 @@ def step_errors(
 
 
 def findings(fit: Fit, problem: Problem) -> Iterator[Finding]:
-    """Give all warnings about the fit itself."""
+    """Yield all warnings about the fit itself."""
     yield from _no_noise(fit)
     yield from _no_drift(fit, problem.library)
     yield from _long_steps(fit, problem)
@@ -124,12 +125,12 @@ def findings(fit: Fit, problem: Problem) -> Iterator[Finding]:
     )
     yield from _negative_diffusion(fit, problem)
     yield from _coverage(fit)
-    yield from kernels_not_chosen(fit.choice, len(fit.kernel_weights))
+    yield from _kernels_not_chosen(fit.choice, len(fit.kernel_weights))
     yield from _wide_kernels(fit, problem.library)
 
 
 def _by_variable(fit: Fit, found: Iterable[tuple[int, Finding]]) -> Iterator[Finding]:
-    """Merge the findings of several variables to one a code, with the variables' names."""
+    """Merge the findings of several variables to one for each code, with the variables' names."""
     if len(fit.raw) == 1:
         yield from (finding for _, finding in found)
         return
@@ -146,7 +147,7 @@ def _by_variable(fit: Fit, found: Iterable[tuple[int, Finding]]) -> Iterator[Fin
 
 
 def _by_name(values: Sequence[float]) -> object:
-    """Give the value of one variable, or the values of several by name."""
+    """Return the value of one variable, or the values of several by name."""
     return (
         values[0]
         if len(values) == 1
@@ -160,7 +161,7 @@ def _no_noise(fit: Fit) -> Iterator[Finding]:
         share = max(m.squares[0] / m.squares[1] if m.squares[1] else 0.0 for m in fit.raw)
         yield Finding(
             "no-noise",
-            "The record is deterministic: the drift alone explains the increments, all but "
+            "The time series is deterministic: the drift alone explains the increments, all but "
             f"{share:.1g} of their mean square. The diffusion is negligible, so that a stationary "
             "distribution and escape times have no meaning here.",
         )
@@ -182,10 +183,10 @@ def _no_drift(fit: Fit, library: Library) -> Iterator[Finding]:
         where = "" if len(terms) == 1 else f" in {', '.join(empty)}"
         yield Finding(
             "no-significant-drift",
-            f"No drift term is significant{where}: the record cannot be distinguished from a "
+            f"No drift term is significant{where}: the time series cannot be distinguished from a "
             "random walk. Without mean reversion there is no relaxation time and, unless "
-            "boundaries confine the process, no stationary distribution. Record longer if you "
-            "expect one.",
+            "boundaries confine the process, no stationary distribution. If you expect one, record "
+            "longer.",
             {} if len(terms) == 1 else {"variables": empty},
         )
     elif terms == [["1"]] and library.period is None:
@@ -214,11 +215,11 @@ def _thinned(fit: Fit) -> Iterator[Finding]:
         rho = [m.lag_one_correlation for m in fit.before_thinning]
         yield Finding(
             "persistent-increments",
-            "At the record's own sampling interval, successive residuals are positively correlated "
+            "At the original sampling interval, successive residuals are positively correlated "
             f"({max(rho):+.2f}): the path is smoother than a diffusion, as with inertia (velocity "
             "persistence), filtering, or motion blur (every sample an average over an exposure). "
-            f"Only samples at least {fit.least_step:.4g} apart, where the correlation has "
-            "vanished, were used, and the model describes longer times only. Set sampling_rule to "
+            f"Only samples at least {fit.least_step:.4g} apart, where the correlation vanishes, "
+            "were used, and the model describes longer times only. Set sampling_rule to "
             "'trapezoid' to fit every increment.",
             {"residual_correlation": _by_name(rho), "least_step": fit.least_step},
         )
@@ -239,16 +240,16 @@ def _coarse(fit: Fit, library: Library) -> Iterator[Finding]:
         yield Finding(
             "coarse-sampling",
             f"The sampling interval is coarse: at half the sampling rate, the term {term} of the "
-            f"{name} changes by {100 * (2**order - 1) * relative:+.0f} %, so its finite time step "
-            f"error is about {100 * abs(relative):.0f} %. Sample faster, or read the coefficients "
+            f"{name} changes by {100 * (2**order - 1) * relative:+.0f} %, so its discretisation "
+            f"error is about {100 * abs(relative):.0f} %. Sample faster, or treat the coefficients "
             "as effective ones.",
             {"component": name, "term": term, "relative_error": relative},
         )
     if fit.rule.name in FINER_RULES:
         yield Finding(
             f"{fit.rule.name}-rule",
-            "The sampling interval is so coarse that the trapezoid rule's time step error would "
-            "exceed the statistical error. The drift was integrated by "
+            "The sampling interval is so coarse that the discretisation error of the trapezoid "
+            "rule would exceed the statistical error. The drift was integrated by "
             f"{FINER_RULES[fit.rule.name]} instead.",
         )
 
@@ -287,7 +288,7 @@ def _measurement_noise(fit: Fit, problem: Problem) -> Iterator[Finding]:
             "measurement-noise",
             f"Measurement noise (localisation error) of variance {', '.join(each)} was found and "
             "corrected for: without the correction, successive residuals are correlated "
-            f"{min(rho):+.2f}. Standard errors come from the blocks of the record.",
+            f"{min(rho):+.2f}. Standard errors come from blocks of the time series.",
             {
                 "variance": _by_name(variances),
                 "residual_correlation": _by_name(rho),
@@ -322,7 +323,7 @@ def _motion_blur(fit: Fit) -> Iterator[Finding]:
 
 
 def _of_residuals(fit: Fit, p: int) -> Iterator[Finding]:
-    """Warn of what the residuals of one variable show."""
+    """Yield warnings about the residuals of one variable."""
     if p in fit.noise_free:
         return
     if fit.scores:
@@ -349,9 +350,9 @@ def _of_residuals(fit: Fit, p: int) -> Iterator[Finding]:
 
 
 def _left_out(scores: ScoreTests, gain: float) -> Iterator[Finding]:
-    """Warn where the drift leaves something out or the noise changes.
+    """Warn where the drift leaves something out, or the noise changes.
 
-    What is left out must add more than a hundredth to the drift's own gain."""
+    The missing part must add more than a hundredth to the drift's own gain."""
     past = max(abs(v) for v in scores.past)
     stages = scores.drift_stages
     moving = abs(scores.trend)
@@ -364,18 +365,19 @@ def _left_out(scores: ScoreTests, gain: float) -> Iterator[Finding]:
     if material(moving) and moving > past:
         yield Finding(
             "trend",
-            "The record is not stationary: its drift depends on time (a trend, a moving baseline, "
-            "or a change of regime). Relaxation times and the stationary distribution describe the "
-            "trend rather than the process. Remove the trend, or cut the record into stationary "
-            "parts.",
+            "The time series is not stationary: its drift depends on time (a trend, a moving "
+            "baseline, or a change of regime). Relaxation times and the stationary distribution "
+            "describe the trend rather than the process. Remove the trend, or cut the time series "
+            "into stationary parts.",
             {"z": scores.trend, "stages_z": None if stages is None else stages.z},
         )
     elif material(past):
         yield Finding(
             "memory",
-            "The record is not Markov: the average of the recent past improves the prediction. A "
-            "hidden variable, two time scales, slow or seasonal forcing, or filtering cause such "
-            "memory; the relaxation time then grows with the lag at which it is measured.",
+            "The time series is not Markov: the average of the recent past improves the "
+            "prediction. A hidden variable, two time scales, slow or seasonal forcing, or "
+            "filtering cause such memory; the relaxation time then grows with the lag at which it "
+            "is measured.",
             {"z": list(scores.past)},
         )
     noise, levels = scores.noise_stages, [v for v in scores.noise_levels if np.isfinite(v)]
@@ -387,9 +389,9 @@ def _left_out(scores: ScoreTests, gain: float) -> Iterator[Finding]:
     ):
         yield Finding(
             "noise-changes",
-            "The record is not stationary: its diffusion changes with time, from "
+            "The time series is not stationary: its diffusion changes with time, from "
             f"{min(levels):.2g} to {max(levels):.2g} times that of the model, which is an average "
-            "(a change of regime, of temperature, or of the instrument). Cut the record into "
+            "(a change of regime, of temperature, or of the instrument). Cut the time series into "
             "stationary parts and identify each.",
             {"z": noise.z, "levels": list(scores.noise_levels)},
         )
@@ -405,8 +407,8 @@ def _persistent(residuals: ResidualMoments) -> Iterator[Finding]:
             f"Successive residuals are positively correlated ({rho:+.2f}): the path is smoother "
             "than a diffusion, as with inertia (velocity persistence), filtering or averaging by "
             "the instrument (motion blur: every sample is a mean over an exposure), or forcing "
-            "that is not among the variables (a season). At this sampling interval the record is "
-            "not Markov. Sample more slowly, or add the variable.",
+            "that is not among the variables (a season). At this sampling interval the time series "
+            "is not Markov. Sample more slowly, or add the variable.",
             {"residual_correlation": rho},
         )
     elif not residuals.is_deterministic:
@@ -414,7 +416,7 @@ def _persistent(residuals: ResidualMoments) -> Iterator[Finding]:
             "persistent-increments",
             f"The path is smooth: successive residuals are correlated {rho:+.2f} (velocity "
             "persistence), as for the position of an underdamped (inertial, second-order) process. "
-            "The coefficients below depend on the sampling rule that was asked for and on the "
+            "The coefficients below depend on the requested sampling rule and on the "
             "sampling interval. Set sampling_rule to 'auto' to look for longer intervals at which "
             "the residuals are uncorrelated.",
             {"residual_correlation": rho},
@@ -464,13 +466,14 @@ def _coverage(fit: Fit) -> Iterator[Finding]:
         narrower = " or a narrower kernels.range" if len(fit.raw) == 1 else ""
         yield Finding(
             "sparse-coverage",
-            f"{sparse} of {count} kernels have fewer than ten increments. Use fewer kernels (kernels.count){narrower}.",
+            f"{sparse} of {count} kernels have fewer than ten increments. Use fewer kernels "
+            f"(kernels.count){narrower}.",
             {"sparse": sparse},
         )
 
 
-def kernels_not_chosen(choice: KernelChoice | None, n_kernels: int) -> Iterator[Finding]:
-    """Warn where a choice of kernels was asked for and could not be made."""
+def _kernels_not_chosen(choice: KernelChoice | None, n_kernels: int) -> Iterator[Finding]:
+    """Warn where kernels were to be chosen and could not be."""
     if choice is not None and choice.chosen is None:
         reason = (
             "none of those tried distinguishes the library's terms"
@@ -479,7 +482,8 @@ def kernels_not_chosen(choice: KernelChoice | None, n_kernels: int) -> Iterator[
         )
         yield Finding(
             "kernels-not-chosen",
-            f"Kernels could not be chosen by cross-validation: {reason}. The default of {n_kernels} kernels was used.",
+            f"Kernels could not be chosen by cross-validation: {reason}. The default of "
+            f"{n_kernels} kernels was used.",
         )
 
 
@@ -502,14 +506,14 @@ def _wide_kernels(fit: Fit, library: Library) -> Iterator[Finding]:
             yield Finding(
                 "wide-kernels",
                 "Terms of the library vary within the width of a kernel, which averages out what "
-                "distinguishes them; narrower "
-                'kernels would determine the drift better. Set kernels to "auto", or raise kernels.count.',
+                "distinguishes them; narrower kernels would determine the drift better. Set "
+                'kernels to "auto", or raise kernels.count.',
                 {"variance_ratio": min(float(gain), 1e6)},
             )
 
 
 def reflecting_boundaries(walls: Walls, bounds: tuple[float, float]) -> Iterator[Finding]:
-    """Warn of boundaries that the path bounces off, declared or not.
+    """Warn of boundaries that reflect the path, declared or not.
 
     bounds   declared ends [state]
     """
@@ -538,7 +542,7 @@ def reflecting_boundaries(walls: Walls, bounds: tuple[float, float]) -> Iterator
 def collinear_terms(library: Library, y: Floats) -> Iterator[Finding]:
     """Warn of terms that no data of this kind can distinguish.
 
-    y   (n, d) a sample of internal states
+    y   (n, d) some of the internal states
     """
     found = list(dependences(library, y))
     if found:
@@ -546,31 +550,31 @@ def collinear_terms(library: Library, y: Floats) -> Iterator[Finding]:
         yield Finding(
             "collinear-terms",
             f"On these data {'; '.join(sentences)}. Such terms are collinear. Equivalent forms "
-            "exist; the one with the fewest terms, and then of the lowest degree, is shown. Take "
-            "these terms out of library.extra_terms, or lower library.polynomial_degree if you "
-            "want them instead.",
+            "exist; the one with the fewest terms and the lowest degree is shown. Take these terms "
+            "out of library.extra_terms, or lower library.polynomial_degree if you want them "
+            "instead.",
             {d.term: list(d.of) for d in found},
         )
 
 
 def unvisited_arcs(data: Trajectories, periods: Sequence[float | None]) -> Iterator[Finding]:
-    """Warn of angles with a wide arc that no sample is in."""
+    """Warn of angles with a wide arc without a sample."""
     for i, period in enumerate(periods):
         arc = None if period is None else empty_arc(data, i, period)
         if arc is not None:
             low, high = arc
             yield Finding(
                 "unvisited",
-                f"The angle {variable_name(i)} was never between {low:.4g} and {high:.4g}, of a "
-                f"period of {period:.6g}. A state there is unvisited: the model's values there are "
-                "extrapolated, and its population and the rates into and out of it are unknown. "
-                "Record longer, or start trajectories there.",
+                f"The angle {variable_name(i)} was never between {low:.4g} and {high:.4g} (its "
+                f"period is {period:.6g}). A state there is unvisited: the model's values there "
+                "are extrapolated, and its population and the rates into and out of it are "
+                "unknown. Record longer, or start trajectories there.",
                 {"variable": variable_name(i), "range": [low, high]},
             )
 
 
 def paper_preset() -> Finding:
-    """Warn the reader of an Algorithm 1 fit."""
+    """Warn that the fit is by Algorithm 1."""
     return Finding(
         "paper-preset",
         "These coefficients come from the source paper's Algorithm 1. Its stacked rows leave a "
@@ -579,33 +583,26 @@ def paper_preset() -> Finding:
     )
 
 
-def diffusion_cut(sentences: Sequence[str]) -> Iterator[Finding]:
-    """Warn where the analysed domain ends because the diffusion is not positive beyond."""
-    yield from (
-        Finding("diffusion-cut", f"{sentence[:1].upper()}{sentence[1:]}.") for sentence in sentences
-    )
-
-
-def extrapolated(sentences: Sequence[str]) -> Iterator[Finding]:
-    """Warn of results that depend on the model outside the data."""
-    yield from (
-        Finding("extrapolated", f"{sentence[:1].upper()}{sentence[1:]}.") for sentence in sentences
-    )
+def sentence_findings(
+    code: Literal["diffusion-cut", "extrapolated"], sentences: Sequence[str]
+) -> Iterator[Finding]:
+    """Warn of a domain cut where the diffusion is not positive, or of results outside the data."""
+    yield from (Finding(code, f"{sentence[:1].upper()}{sentence[1:]}.") for sentence in sentences)
 
 
 def rarely_ergodic(share: float | None, confidence: float) -> Iterator[Finding]:
     """Warn where more sampled models have no stationary distribution than intervals leave out.
 
-    share   of the models drawn around the estimate that have one
+    share   share of the models drawn around the estimate that have one
     """
     if share is not None and share < confidence:
         yield Finding(
             "ergodic-share",
             f"{100 * (1 - share):.2g} % of the models within the fit's uncertainty have no "
             "stationary distribution: poorly determined terms make the drift point outward. Where "
-            "that happens beyond the data, rates and times are those before the process gets "
-            "there. A lower library.polynomial_degree, a selection of terms instead of all of "
-            "them, a domain, or a longer record helps.",
+            "that happens beyond the data, rates and times hold until the process gets there. A "
+            "lower library.polynomial_degree, a selection of terms instead of all of them, a "
+            "domain, or a longer time series helps.",
             {"ergodic_share": share},
         )
 
@@ -613,8 +610,11 @@ def rarely_ergodic(share: float | None, confidence: float) -> Iterator[Finding]:
 def few_transitions(low: float, high: float, seen: int) -> Iterator[Finding]:
     """Warn of escape times that rest on few transitions, or none.
 
-    low, high   two neighbouring stable fixed points [state]
-    seen        transitions between them in the data
+    Parameters
+    ----------
+    low : stable fixed point [state]
+    high : next stable fixed point [state]
+    seen : number of transitions between them in the data
     """
     if seen < FEW_TRANSITIONS:
         count = (
@@ -634,17 +634,18 @@ def few_transitions(low: float, high: float, seen: int) -> Iterator[Finding]:
 
 
 def stationary_density_differs(distance: float) -> Finding:
-    """Warn of a stationary distribution that is not that of the data.
+    """Warn of a stationary distribution that differs from that of the data.
 
     distance   total variation between the two densities, 0 to 1
     """
     return Finding(
         "stationary-density",
-        f"The model's stationary density differs from that of the data: their total variation is "
-        f"{distance:.2g}, where 0 is equality and 1 no overlap. Its mean, variance and rates say little "
-        "about the region of the data: the record had not relaxed to the stationary distribution, or "
-        "poorly determined terms move that distribution away. A longer record, a lower "
-        "library.polynomial_degree, a domain, or trajectories that start further out helps.",
+        "The model's stationary density differs from that of the data: their total variation "
+        f"distance is {distance:.2g}, where 0 is equality and 1 no overlap. Its mean, variance and "
+        "rates say little about the region of the data: the time series had not relaxed to the "
+        "stationary distribution, or poorly determined terms move that distribution away. A longer "
+        "time series, a lower library.polynomial_degree, a domain, or trajectories that start "
+        "further out helps.",
         {"total_variation": distance},
     )
 
@@ -652,29 +653,35 @@ def stationary_density_differs(distance: float) -> Finding:
 def wrong_at_longer_times(
     lag: float, mean: float, spread: float, p_value: float, lags: Sequence[float]
 ) -> Finding:
-    """Warn of a model that is wrong at longer times than it was fitted at.
+    """Warn of a model that is wrong at longer times than the sampling interval.
 
-    lag            where the difference is largest [time]; `lags` are all at which there is one
-    mean, spread   largest differences [standard deviations, variances]
+    Parameters
+    ----------
+    lag : lag of the largest difference [time]
+    mean : largest difference of the conditional mean [standard deviations]
+    spread : largest difference of the conditional second moment [variances]
+    p_value : significance under the null hypothesis that the model is correct
+    lags : all lags at which there is a difference [time]
     """
     return Finding(
         "chapman-kolmogorov",
         f"At a lag of {lag:.4g} the model disagrees with the data (Chapman–Kolmogorov test, p = "
-        f"{p_value:.1g}): the conditional mean differs by up to {mean:.2g} standard deviations of the "
-        f"state, the conditional second moment by {spread:.2g} variances. The coefficients depend on "
-        "the time scale at which they are fitted: a hidden variable or other memory, noise of the "
-        "instrument, or a sampling interval too coarse for the sampling rule. Relaxation times are "
-        "those of this model, not of the data.",
+        f"{p_value:.1g}): the conditional mean differs by up to {mean:.2g} standard deviations of "
+        f"the state, the conditional second moment by {spread:.2g} variances. The coefficients "
+        "depend on the time scale at which they are fitted: a hidden variable or other memory, "
+        "measurement noise, or a sampling interval too coarse for the sampling rule. Relaxation "
+        "times are those of this model, not of the data.",
         {"lags": list(lags), "lag": lag, "p_value": p_value},
     )
 
 
 def autocorrelation_differs(difference: float, p_value: float) -> Finding:
-    """Warn of an autocorrelation function that is not that of the data."""
+    """Warn of an autocorrelation function that differs from that of the data."""
     return Finding(
         "autocorrelation",
-        f"The autocorrelation of the data differs from that of the model by up to {difference:.2g}, "
-        f"outside the confidence band of the data (p = {p_value:.1g}). The data have a longer or shorter "
-        "memory than this model: a hidden variable, a trend, or a record that had not relaxed.",
+        "The autocorrelation of the data differs from that of the model by up to "
+        f"{difference:.2g}, outside the confidence band of the data (p = {p_value:.1g}). The data "
+        "have a longer or shorter memory than this model: a hidden variable, a trend, or a time "
+        "series that had not relaxed.",
         {"difference": difference, "p_value": p_value},
     )

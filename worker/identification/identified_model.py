@@ -1,4 +1,4 @@
-"""The identified model in the data's own units, with its errors and what is needed to judge it."""
+"""The identified model in the data's own units, with its errors and checks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -48,8 +48,7 @@ from worker.identification.selection.best_subset import Candidate, Curve
 from worker.identification.selection.cross_validation import KernelChoice
 from worker.identification.selection.support_selection import Selected
 from worker.identification.sums.block_sums import Summing, sums_here
-from worker.identification.sums.kernels import Kernels
-from worker.identification.sums.moment_cells import make_cells
+from worker.identification.sums.kernels import Kernels, make_cells
 from worker.identification.sums.rules import EULER
 from worker.identification.sums.window_products import Pair, pairs_of
 from worker.identification.symbolic_process import SymbolicProcess, from_internal
@@ -66,15 +65,14 @@ N_DRAWS = 10_000
 """Models drawn around the estimate for the intervals of derived quantities; few are analysed."""
 
 WINDOWS_FOR_SCORES = 400_000
-"""What the drift leaves out and is worth a word shows in so many windows."""
+"""Windows that show what the drift leaves out, as far as it is material."""
 
 
 @dataclass(frozen=True, slots=True)
 class TermFit:
     """A candidate term; errors are None where the estimator gives none.
 
-    rule_shift   how far the other sampling rule moves the value, where both describe the data; else
-                 0
+    rule_shift   value by the other sampling rule less this one, if both describe the data; else 0
     """
 
     name: str
@@ -113,11 +111,12 @@ class ComponentFit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coverage:
-    """How much data each kernel saw.
+    """Amount of data under each kernel.
 
     weights     (n_kernels,) Σ K_j(x_n), in increments
-    bandwidth   [state]; of several variables in standard deviations of the decorrelated data
-    range       first and last centre [state]; None of several variables
+    bandwidth   width of the kernels [state]; for several variables in standard deviations of the
+                decorrelated data
+    range       first and last centre [state]; None for several variables
     """
 
     weights: Floats
@@ -137,15 +136,18 @@ class Histogram:
 class IdentifiedModel:
     """Drift and diffusion as functions, with their errors.
 
-    drift, diffusion   by variable `x`, and by pair `x,y`
-    draws              models drawn from the coefficients' covariance; None where the estimator
-                       gives none
-    residuals          by variable
-    noise_variances    of the instrument by variable, 0 where none is significant [state²]; None
-                       where it was not looked for
-    rule               name of the sampling rule that was used
-    kernel_choice      by cross-validation, where asked for; of one variable [state]
-    histogram          of the samples of one variable
+    drift             components by variable `x`
+    diffusion         components by pair `x,y`
+    process           drift and diffusion as functions
+    draws             models drawn from the coefficients' covariance; None if it is not estimated
+    findings          warnings
+    residuals         residuals by variable
+    noise_variances   variance of the measurement noise by variable, 0 where not significant
+                      [state²]; None where it was not tested
+    condition         largest condition number of the drift designs
+    rule              name of the sampling rule that was used
+    kernel_choice     choice by cross-validation, where requested; of one variable [state]
+    histogram         histogram of the samples of one variable
     """
 
     drift: Mapping[str, ComponentFit]
@@ -178,29 +180,32 @@ def identified_model(
 ) -> IdentifiedModel:
     """Identify drift and diffusion of a record. Raises IdentificationError.
 
-    summing   takes the sums over all the data, here or with others' help; the model is the same to
-              the last bit
+    Parameters
+    ----------
+    data : trajectories
+    settings : settings of the identification
+    report : receives the progress
+    summing : takes the sums over all the data, here or in several processes, with the same result
+        to the last bit
     """
-    problem, bounds = (
-        problem_of(data, settings, report, summing),
-        settings.bounds_in(data.dimension),
-    )
+    problem = problem_of(data, settings, report, summing)
+    bounds = settings.bounds_in(data.dimension)
     if settings.estimator == "paper":
         model = _by_paper(problem, settings.threshold, bounds)
     else:
         problem = with_boundaries(problem, bounds)
-        model = model_of_problem(problem, settings, N_DRAWS)
-        told = (
+        model = _model_of_problem(problem, settings, N_DRAWS)
+        further = (
             *reflecting_boundaries(problem.walls, bounds[0]),
             *collinear_terms(problem.library, states_of(data, problem.space)),
         )
-        model = replace(model, findings=(*model.findings, *told))
+        model = replace(model, findings=(*model.findings, *further))
     return replace(model, findings=(*model.findings, *unvisited_arcs(data, problem.space.periods)))
 
 
 def _by_paper(problem: Problem, threshold: float, bounds: Bounds) -> IdentifiedModel:
     """Identify by Algorithm 1, and measure its model's residuals."""
-    # Not at the top: scikit-learn takes longer to import than most jobs to run.
+    # Not imported at the top: scikit-learn takes longer to import than most jobs to run.
     from worker.identification.estimation.paper import identify_by_paper
 
     data, scales, library, kernels = problem.data, problem.scales, problem.library, problem.kernels
@@ -221,10 +226,10 @@ def _by_paper(problem: Problem, threshold: float, bounds: Bounds) -> IdentifiedM
         residuals={"x": residuals},
         noise_variances=None,
         condition=None,
-        coverage=coverage_of(kernels, kernels.at(cells.nodes()) @ residuals.count, scales),
+        coverage=_coverage_of_one(kernels, kernels.at(cells.nodes()) @ residuals.count, scales),
         space=problem.space,
         rule="euler",
-        histogram=histogram_of(residuals, scales),
+        histogram=_histogram(residuals, scales),
     )
 
 
@@ -239,13 +244,11 @@ def _sparse_component(fit: "SparseFit", library: Library) -> ComponentFit:
     )
 
 
-def model_of_problem(problem: Problem, settings: Settings, n_draws: int = 100) -> IdentifiedModel:
+def _model_of_problem(problem: Problem, settings: Settings, n_draws: int) -> IdentifiedModel:
     """Identify a problem and put the fit into the data's units.
 
-    settings   how noise, sampling rule and bounds are treated
-
-    Raises SecondOrderDynamics, and what `estimator.identify` raises. On smooth paths of several
-    variables a sampling rule that was asked for by name is used all the same.
+    Raises SecondOrderDynamics, and NoDataUnderKernels. On smooth paths of several variables a
+    sampling rule that was requested by name is used anyway.
     """
     library, space, noise = problem.library, problem.space, settings.measurement_noise
     names, bounds = library.variables, settings.bounds_in(library.dimension)
@@ -253,13 +256,11 @@ def model_of_problem(problem: Problem, settings: Settings, n_draws: int = 100) -
     if library.dimension == 1 or settings.sampling_rule == "auto":
         check_paths(fit)
     fit = _with_scores(problem, fit)
-    to_drift, to_diffusion = (
-        space.units / space.time,
-        np.outer(space.units, space.units) / space.time,
-    )
+    to_drift = space.units / space.time
+    to_diffusion = np.outer(space.units, space.units) / space.time
 
     def component(selected: Selected, coarse: Floats | None, factor: float) -> ComponentFit:
-        return component_of(
+        return _component(
             selected, coarse, library, problem.selection.method, fit.rule.order, factor
         )
 
@@ -290,25 +291,23 @@ def model_of_problem(problem: Problem, settings: Settings, n_draws: int = 100) -
         kernel_choice=choice.in_units(problem.scales.unit)
         if choice is not None and library.dimension == 1
         else choice,
-        histogram=histogram_of(fit.residuals[0], problem.scales),
+        histogram=_histogram(fit.residuals[0], problem.scales),
     )
 
 
 def _with_scores(problem: Problem, fit: Fit) -> Fit:
-    """Add tests of what the drift leaves out; several variables' residuals have them already."""
+    """Add tests of what the drift leaves out; for several variables they are made already."""
     if problem.library.dimension > 1:
         return fit
     drift, diffusion = fit.coefficients[0], fit.tensor[0, 0]
-    windows, longest = (
-        walk(problem, fit.rule, 1, at_most=WINDOWS_FOR_SCORES),
-        longest_duration(problem.data) / problem.space.time,
-    )
+    windows = walk(problem, fit.rule, 1, at_most=WINDOWS_FOR_SCORES)
+    longest = longest_duration(problem.data) / problem.space.time
     return replace(
         fit, scores=(score_tests(windows, fit.rule, problem.library, drift, diffusion, longest),)
     )
 
 
-def component_of(
+def _component(
     selected: Selected,
     coarse: Floats | None,
     library: Library,
@@ -318,9 +317,9 @@ def component_of(
 ) -> ComponentFit:
     """Put a component into the data's units.
 
-    coarse   raw coefficients at twice the step, where there are any      order    of the sampling
-             rule
-    factor   from internal units of state and time to the data's
+    coarse   raw coefficients at twice the step, where there are any
+    order    order of the sampling rule
+    factor   factor from internal units to the data's
     """
     estimate = selected.estimate
     place = {k: i for i, k in enumerate(estimate.support)}
@@ -388,7 +387,14 @@ def process_of(
 ) -> SymbolicProcess:
     """Make a process of one variable.
 
-    b, a   (n_functions,) drift and diffusion along the internal functions"""
+    Parameters
+    ----------
+    library : terms
+    b : (n_functions,) internal coefficients of the drift
+    a : (n_functions,) internal coefficients of the diffusion
+    scales : scales of the variable
+    bounds : ends of the domain [state]
+    """
     return SymbolicProcess(
         from_internal(library, b, scales.unit / scales.time),
         from_internal(library, a, scales.unit**2 / scales.time),
@@ -400,10 +406,10 @@ def process_of(
 def _draws(
     problem: Problem, fit: Fit, bounds: Bounds, n_draws: int, seed: int
 ) -> DrawnModels[SymbolicProcess | SymbolicSystem]:
-    """Draw models around the estimate, of several variables from each component's own covariance.
+    """Draw models around the estimate; see `model_sampling.draw_models`.
 
-    An isotropic tensor is one component. Where two sampling rules describe the data, every second
-    model is that of the other rule (`model_sampling.py`).
+    Components of several variables are drawn from their own covariances; an isotropic tensor is one
+    component.
     """
     d, pairs = problem.space.dimension, list(fit.diffusion)
     centre = np.array([*fit.coefficients, *(fit.tensor[pair] for pair in pairs)])
@@ -433,20 +439,20 @@ def _draws(
 
 def _coverage(fit: Fit, scales: Scales) -> Coverage:
     if isinstance(fit.instruments, Kernels):
-        return coverage_of(fit.instruments, fit.kernel_weights, scales)
+        return _coverage_of_one(fit.instruments, fit.kernel_weights, scales)
     return Coverage(fit.kernel_weights, fit.instruments.bandwidth)
 
 
-def coverage_of(kernels: Kernels, weights: Floats, scales: Scales) -> Coverage:
-    """Describe what the kernels of one variable saw, in the data's units."""
+def _coverage_of_one(kernels: Kernels, weights: Floats, scales: Scales) -> Coverage:
+    """Put the coverage of one variable into the data's units."""
     first, last = (
         float(scales.origin + scales.unit * c) for c in (kernels.centres[0], kernels.centres[-1])
     )
     return Coverage(weights, kernels.bandwidth * scales.unit, (first, last))
 
 
-def histogram_of(residuals: ResidualMoments, scales: Scales) -> Histogram | None:
-    """Put the samples' histogram into the data's units; None of several variables."""
+def _histogram(residuals: ResidualMoments, scales: Scales) -> Histogram | None:
+    """Put the samples' histogram into the data's units; None for several variables."""
     if not isinstance(residuals, ResidualSums):
         return None
     return Histogram(

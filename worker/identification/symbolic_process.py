@@ -1,65 +1,58 @@
-"""A symbolic model as a diffusion process: b, a and b′ as functions, accurate near the data however far the origin."""
+"""Symbolic model of one variable as a diffusion process, accurate near the data.
+
+b, a and b′ are functions whose accuracy does not depend on how far the origin is.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from grammar.terms import Tree
 from worker.identification.data.library import Library
-from worker.identification.data.polynomials import polynomial
-from worker.identification.data.terms import derivative, evaluate
-from worker.identification.symbolic_system import field_from_terms
+from worker.identification.data.terms import evaluate
+from worker.identification.symbolic_system import Field, field_from_terms, frame_of, polynomial
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Expansion:
-    """Σ p_i y^i + Σ w_m tree_m(argument), with y = (x − origin) / unit. Called with states (n,), gives values (n,).
+    """Field of one variable, evaluated at states (n,) by Horner's rule."""
 
-    powers     (degree + 1,) coefficients p, lowest first
-    trees      pairs of weight and tree
-    phase      factor from state to the argument of the trees (2π/period of an angle, else 1)
-    """
+    field: Field
 
-    powers: Floats
-    trees: tuple[tuple[float, Tree], ...]
-    origin: float
-    unit: float
-    phase: float = 1.0
+    @cached_property
+    def _powers(self) -> Floats:
+        """Coefficients of all powers of y, lowest first; (degree + 1,)."""
+        powers = np.zeros(max((exponent for (exponent,) in self.field.powers), default=0) + 1)
+        for (exponent,), value in self.field.powers.items():
+            powers[exponent] = value
+        return powers
 
     def __call__(self, x: Floats) -> Floats:
+        """Evaluate at states (n,); (n,)."""
         x = np.asarray(x, dtype=np.float64)
-        total = polynomial(x.ravel(), self.origin, self.unit, self.powers).reshape(x.shape)
-        for weight, tree in self.trees:
-            total = total + weight * evaluate(tree, {"x": x * self.phase})
+        frame = self.field.frame
+        total = polynomial(x.ravel(), frame.origins[0], frame.units[0], self._powers)
+        total = total.reshape(x.shape)
+        for weight, tree in self.field.trees:
+            total = total + weight * evaluate(tree, {"x": x * frame.phases[0]})
         return total
 
     def derivative(self) -> "Expansion":
-        """d/dx."""
-        return Expansion(
-            powers=self.powers[1:] * np.arange(1, self.powers.size) / self.unit
-            if self.powers.size > 1
-            else np.zeros(1),
-            trees=tuple(
-                (weight * self.phase, derivative(tree, "x")) for weight, tree in self.trees
-            ),
-            origin=self.origin,
-            unit=self.unit,
-            phase=self.phase,
-        )
+        """Differentiate with respect to x."""
+        return Expansion(self.field.derivative(0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SymbolicProcess:
-    """dX = b(X) dt + σ(X) dW in one coordinate; a `DiffusionProcess`, see worker/generator/process.py.
+    """Process dX = b(X) dt + σ(X) dW in one coordinate; a `DiffusionProcess` (worker/generator).
 
     b, a     drift and diffusion a = σ² of states (n,) [state/time], [state²/time]
-    bounds   of the state space [state]
+    bounds   ends of the state space [state]
     """
 
     b: Expansion
@@ -69,29 +62,35 @@ class SymbolicProcess:
 
     @property
     def dimension(self) -> int:
+        """Number of coordinates, 1."""
         return 1
 
     @property
     def domain(self) -> tuple[tuple[float, float], ...]:
+        """Lower and upper end of the coordinate [state]."""
         return (self.bounds,)
 
     @property
     def periods(self) -> tuple[float | None, ...]:
+        """Period of the coordinate, or None."""
         return (self.period,)
 
     def drift(self, x: Floats) -> Floats:
+        """Evaluate b at states (n, 1); (n, 1)."""
         return self.b(x[:, 0])[:, None]
 
     def diffusion(self, x: Floats) -> Floats:
+        """Evaluate a at states (n, 1); (n, 1, 1)."""
         return self.a(x[:, 0])[:, None, None]
 
     def drift_jacobian(self, x: Floats) -> Floats:
+        """Evaluate b′ at states (n, 1); (n, 1, 1)."""
         return self.b.derivative()(x[:, 0])[:, None, None]
 
 
 @lru_cache(maxsize=16)
 def _powers_of_chebyshev(degree: int) -> Floats:
-    """Row k: the coefficients of T_k in powers, lowest first; (degree + 1, degree + 1)."""
+    """Expand T_k in powers, lowest first, in row k; (degree + 1, degree + 1)."""
     out = np.zeros((degree + 1, degree + 1))
     for k, unit in enumerate(np.eye(degree + 1)):
         out[k, : k + 1] = chebyshev.cheb2poly(unit[: k + 1])
@@ -99,28 +98,30 @@ def _powers_of_chebyshev(degree: int) -> Floats:
 
 
 def from_internal(library: Library, coefficients: Floats, factor: float) -> Expansion:
-    """The function Σ_j coefficients_j g_j, times the factor that brings it to the data's units."""
+    """Make the function factor · Σ_j coefficients_j g_j in units of the data.
+
+    Parameters
+    ----------
+    library : library of the internal functions g_j
+    coefficients : (n_functions,) internal coefficients
+    factor : factor to units of the data
+    """
     p = library.internal_degree
     powers = np.ascontiguousarray(coefficients[: p + 1] @ _powers_of_chebyshev(p) * factor)
     weights = (coefficients[p + 1 :] * factor).tolist()
-    trees = tuple(
-        (weight, library.trees[k]) for weight, k in zip(weights, library.other, strict=True)
+    trees = tuple((w, library.trees[k]) for w, k in zip(weights, library.other, strict=True))
+    return Expansion(
+        Field(frame_of(library), {(k,): v for k, v in enumerate(powers.tolist())}, trees)
     )
-    phase = 1.0 if library.period is None else 2 * np.pi / library.period
-    return Expansion(powers, trees, library.origin, library.unit, phase)
 
 
 def from_terms(terms: Mapping[str, float], period: float | None = None) -> Expansion:
-    """The function of a model of one variable given by its terms. Raises UnknownTerm, InvalidLibrary."""
-    field = field_from_terms(terms, ("x",), (period,))
-    dense = np.zeros(max((exponent for (exponent,) in field.powers), default=0) + 1)
-    for (exponent,), value in field.powers.items():
-        dense[exponent] = value
-    return Expansion(dense, field.trees, 0.0, 1.0, field.frame.phases[0])
+    """Make the function of one variable given by its terms. Raise UnknownTerm, InvalidLibrary."""
+    return Expansion(field_from_terms(terms, ("x",), (period,)))
 
 
 def expression(terms: Mapping[str, float], digits: int = 4) -> str:
-    """`0.998*x - 0.996*x^3`; `0` where there is no term."""
+    """Write terms and coefficients as text: `0.998*x - 0.996*x^3`; `0` where there is no term."""
     parts: list[str] = []
     for term, value in terms.items():
         if not value:

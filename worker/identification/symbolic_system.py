@@ -1,4 +1,7 @@
-"""A symbolic model of several variables as a diffusion process: b, a and ∂b as functions of the state."""
+"""Symbolic model of several variables as a diffusion process: b, a and ∂b as functions.
+
+Polynomials of one and of several variables are evaluated in one compiled loop each.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,15 +9,15 @@ from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement, product
 from math import prod
 
+import numba as nb
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from grammar.terms import Tree
-from worker.identification.data.candidate_terms import Exponents
 from worker.identification.data.library import Library
-from worker.identification.data.polynomials import polynomials
 from worker.identification.data.terms import (
+    Exponents,
     derivative,
     evaluate,
     monomial_exponents,
@@ -24,12 +27,76 @@ from worker.identification.errors import InvalidLibrary
 
 Floats = NDArray[np.float64]
 
+TOGETHER = 64
+"""Number of states whose monomials are computed together, as vector instructions in the cache."""
+
+
+@nb.njit(cache=True, nogil=True)
+def polynomial(x: Floats, origin: float, unit: float, powers: Floats) -> Floats:
+    """Evaluate Σ_i powers_i y^i at y = (x − origin) / unit by Horner's rule, (n,) → (n,).
+
+    Overflow gives inf or nan, silently.
+
+    Parameters
+    ----------
+    x : (n,) states
+    origin, unit : origin and unit of the coordinate y
+    powers : (degree + 1,) coefficients, lowest first
+    """
+    y, result = np.empty(len(x)), np.empty(len(x))
+    for s in range(len(x)):
+        y[s] = (x[s] - origin) / unit
+        # A constant is nan, too, where there is no state.
+        result[s] = powers[-1] + y[s] * 0.0
+    for k in range(len(powers) - 2, -1, -1):
+        for s in range(len(x)):
+            result[s] = powers[k] + result[s] * y[s]
+    return result
+
+
+@nb.njit(cache=True, nogil=True)
+def polynomials(
+    x: Floats, origins: Floats, units: Floats, exponents: NDArray[np.int64], coefficients: Floats
+) -> Floats:
+    """Evaluate Σ_k coefficients_jk Π_i y_i^exponents_ki at y = (x − origins) / units; (q, n).
+
+    Far out a power overflows to inf and a difference of two such to nan, silently.
+
+    Parameters
+    ----------
+    x : (n, d) states
+    origins, units : (d,) origins and units of the coordinates y
+    exponents : (m, d) exponents of the monomials
+    coefficients : (q, m) coefficients of the q polynomials
+    """
+    (n, d), (q, m) = x.shape, coefficients.shape
+    result = np.zeros((q, n))
+    y, value = np.empty((d, TOGETHER)), np.empty(TOGETHER)
+    for first in range(0, n, TOGETHER):
+        size = min(TOGETHER, n - first)
+        for i in range(d):
+            for s in range(size):
+                y[i, s] = (x[first + s, i] - origins[i]) / units[i]
+        for k in range(m):
+            for s in range(size):
+                value[s] = 1.0
+            for i in range(d):
+                for _ in range(exponents[k, i]):
+                    for s in range(size):
+                        value[s] *= y[i, s]
+            for j in range(q):
+                # A monomial that overflows must not spoil a polynomial that does not contain it.
+                if coefficients[j, k] != 0.0:
+                    for s in range(size):
+                        result[j, first + s] += coefficients[j, k] * value[s]
+    return result
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The coordinates y_i = (x_i − origin_i) / unit_i in which polynomials are kept, and the phases of the angles.
+    """Coordinates y_i = (x_i − origin_i) / unit_i of polynomials, and the phases of angles.
 
-    phases   factor from state to what a term's text calls x: 2π/period of an angle, else 1
+    phases   factor from state to what the text of a term calls x: 2π/period of an angle, else 1
     """
 
     variables: tuple[str, ...]
@@ -40,7 +107,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Field:
-    """Σ p_e y^e + Σ w_m tree_m(arguments). Called with states (n, d), gives values (n,).
+    """Function Σ p_e y^e + Σ w_m tree_m(arguments) of states, (n, d) → (n,).
 
     powers   coefficient by exponents of the monomials of y
     trees    pairs of weight and tree
@@ -51,10 +118,11 @@ class Field:
     trees: tuple[tuple[float, Tree], ...] = ()
 
     def __call__(self, x: Floats) -> Floats:
+        """Evaluate at states (n, d); (n,)."""
         return Fields((self,))(x)[:, 0]
 
     def derivative(self, variable: int) -> "Field":
-        """∂/∂x_variable."""
+        """Differentiate with respect to a variable."""
         frame = self.frame
         powers: dict[Exponents, float] = {}
         for e, coefficient in self.powers.items():
@@ -71,11 +139,12 @@ class Field:
 
 @dataclass(frozen=True, eq=False)
 class Fields:
-    """Several fields of one frame, evaluated together: states (n, d) → values (n, number of fields)."""
+    """Several fields of one frame, evaluated together: states (n, d) → (n, number of fields)."""
 
     fields: tuple[Field, ...]
 
     def __call__(self, x: Floats) -> Floats:
+        """Evaluate at states (n, d); (n, number of fields)."""
         x = np.ascontiguousarray(x, dtype=np.float64)
         frame = self.fields[0].frame
         total = np.asarray(polynomials(x, *self._sums))
@@ -106,12 +175,12 @@ class Fields:
 
 @dataclass(frozen=True)
 class SymbolicSystem:
-    """dX = b(X) dt + σ(X) dW in d coordinates; a `DiffusionProcess`, see worker/generator/process.py.
+    """Process dX = b(X) dt + σ(X) dW in d coordinates; a `DiffusionProcess` (worker/generator).
 
     b         d fields [state/time]
     a         d rows of d fields, symmetric [state²/time]
     domain    lower and upper end of each coordinate [state]
-    periods   of each coordinate, or None
+    periods   period of each coordinate, or None
     """
 
     b: tuple[Field, ...]
@@ -121,12 +190,15 @@ class SymbolicSystem:
 
     @property
     def dimension(self) -> int:
+        """Number of coordinates, d."""
         return len(self.b)
 
     def drift(self, x: Floats) -> Floats:
+        """Evaluate b at states (n, d); (n, d)."""
         return self._drift(x)
 
     def diffusion(self, x: Floats) -> Floats:
+        """Evaluate a at states (n, d); (n, d, d)."""
         d = self.dimension
         upper, out = self._upper(x), np.empty((len(x), d, d))
         for k, (p, q) in enumerate(combinations_with_replacement(range(d), 2)):
@@ -134,6 +206,7 @@ class SymbolicSystem:
         return out
 
     def drift_jacobian(self, x: Floats) -> Floats:
+        """Evaluate ∂b_i/∂x_j at states (n, d); (n, d, d)."""
         return self._slopes(x).reshape(len(x), self.dimension, self.dimension)
 
     @cached_property
@@ -152,13 +225,20 @@ class SymbolicSystem:
 
 
 def frame_of(library: Library) -> Frame:
-    """The coordinates of a library."""
+    """Return the coordinates of a library."""
     phases = tuple(1.0 if p is None else 2 * np.pi / p for p in library.periods)
     return Frame(library.variables, library.origins, library.units, phases)
 
 
 def field_from_internal(library: Library, coefficients: Floats, factor: float) -> Field:
-    """The function Σ_j coefficients_j g_j, times the factor that brings it to the data's units."""
+    """Make the function factor · Σ_j coefficients_j g_j in units of the data.
+
+    Parameters
+    ----------
+    library : library of the internal functions g_j
+    coefficients : (n_functions,) internal coefficients
+    factor : factor to units of the data
+    """
     exponents = library.internal_exponents
     n = len(exponents)
     powers = _chebyshev_to_powers(library) @ coefficients[:n] * factor
@@ -174,7 +254,7 @@ def field_from_internal(library: Library, coefficients: Floats, factor: float) -
 
 @lru_cache(maxsize=64)
 def _chebyshev_to_powers(library: Library) -> Floats:
-    """Coefficients of the monomials of y from those of the Chebyshev products; (n, n) for n internal exponents."""
+    """Expand the Chebyshev products in the monomials of y; (n, n) for n internal exponents."""
     exponents = library.internal_exponents
     place = {e: j for j, e in enumerate(exponents)}
     out = np.zeros((len(exponents), len(exponents)))
@@ -190,7 +270,18 @@ def _chebyshev_to_powers(library: Library) -> Floats:
 def field_from_terms(
     terms: Mapping[str, float], variables: tuple[str, ...], periods: tuple[float | None, ...]
 ) -> Field:
-    """The function of a model given by its terms. Raises UnknownTerm, InvalidLibrary."""
+    """Make the function of a model given by its terms.
+
+    Parameters
+    ----------
+    terms : coefficient by text of the term
+    variables : names of the d variables
+    periods : period of each variable, or None
+
+    Raises
+    ------
+    UnknownTerm, InvalidLibrary : a term cannot be parsed or used
+    """
     powers: dict[Exponents, float] = {}
     trees: list[tuple[float, Tree]] = []
     for text, coefficient in terms.items():
@@ -202,7 +293,8 @@ def field_from_terms(
         for variable, power, period in zip(variables, exponents, periods, strict=True):
             if power and period is not None:
                 raise InvalidLibrary(
-                    f"The term {text} is not a function on a circle; {variable} is periodic. Use sin and cos terms."
+                    f"The term {text} is not a function on a circle; {variable} is periodic. "
+                    "Use sin and cos terms."
                 )
         powers[exponents] = powers.get(exponents, 0.0) + float(coefficient)
     d = len(variables)

@@ -1,15 +1,23 @@
-"""The table of procedures, one for each kind of job."""
+"""The table of procedures, one for each kind of job, and the execution of a claimed job."""
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
 
-from contract.jobs import Job
+from contract.jobs import DataJob, Job
 from contract.results import Result
-from storage.stores import Stores
+from storage.stores import Claim, Stores
+from worker.fan_out.serialization import unpack
+from worker.fan_out.shards import Share, Sum
+from worker.fan_out.summing import packed_sums, summing_with
+from worker.generator.errors import GeneratorError
+from worker.identification.errors import IdentificationError
 from worker.identification.sums.block_sums import Summing
 from worker.jobs import generator, identification, rolling, sweep
+from worker.jobs.problems import JobProblem, of_core
 from worker.jobs.sources import record_of
 from worker.progress import Report
 
@@ -38,3 +46,31 @@ PROCEDURES: Mapping[str, Procedure[Any, Any, Any]] = {
     "rolling": Procedure(record_of, rolling.compute, rolling.describe),
     "sweep": Procedure(record_of, sweep.compute, sweep.describe),
 }
+
+
+def execute(
+    claim: Claim, stores: Stores, report: Report, share: Share, fan_out_increments: float
+) -> Result:
+    """Compute a job's result.
+
+    fan_out_increments   a pass over more increments is shared among workers
+
+    Raises JobProblem where data or model do not allow it, and what `report` and `share` raise.
+    """
+    begun = time.monotonic()
+    job, procedure = claim.job, PROCEDURES[claim.job.kind]
+    try:
+        with procedure.load(claim.tenant, job, stores) as source:
+            found = procedure.compute(job, source, report, summing_with(share, fan_out_increments))
+        report(0.95, "writing", "result")
+        return procedure.describe(claim.job_id, job, source, found, time.monotonic() - begun)
+    except (IdentificationError, GeneratorError) as error:
+        raise JobProblem(of_core(error)) from error
+
+
+@contextmanager
+def helper(claim: Claim, stores: Stores, work: bytes, shards: int) -> Iterator[Sum]:
+    """Yield the function that sums shards of another's job. Raises JobProblem without its data."""
+    assert isinstance(claim.job, DataJob), "no other job has data"
+    with record_of(claim.tenant, claim.job, stores) as record:
+        yield partial(packed_sums, unpack(work, record.data), shards)

@@ -10,7 +10,7 @@ from contract.identification import IdentificationParameters
 from grammar.terms import variable_name
 from worker.analysis import AnalysisSettings
 from worker.identification.estimation.setup import Settings
-from worker.identification.selection.criteria import Criterion
+from worker.identification.selection.support_selection import Criterion
 from worker.identification.symbolic_process import SymbolicProcess, from_terms
 from worker.identification.symbolic_system import SymbolicSystem, field_from_terms
 

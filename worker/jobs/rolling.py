@@ -25,9 +25,9 @@ from worker.identification.sums.block_sums import Summing
 from worker.jobs.parameters import settings_of
 from worker.jobs.sources import Record
 from worker.progress import Report
-from worker.rolling.rolling import Coefficient, Rolling, Window, roll
+from worker.rolling.rolling import Coefficient, Rolling, WindowModel, roll
 from worker.rolling.spectral_gaps import Gap
-from worker.rolling.windows import along
+from worker.rolling.windows import moving_windows
 
 
 def compute(job: RollingJob, record: Record, report: Report, summing: Summing) -> Rolling:
@@ -51,7 +51,7 @@ def roll_along(
     settings = settings_of(parameters)
     problem = problem_of(data, settings, report)
     bounds = settings.bounds_in(1)
-    windows = along(data, asked.count, asked.length, asked.share)
+    windows = moving_windows(data, asked.count, asked.length, asked.share)
     return roll(
         with_boundaries(problem, bounds),
         windows,
@@ -82,7 +82,7 @@ def describe(
     )
 
 
-def _window(window: Window, width: float) -> RollingWindow:
+def _window(window: WindowModel, width: float) -> RollingWindow:
     return RollingWindow(
         begin=window.begin,
         end=window.end,

@@ -25,8 +25,7 @@ from storage.telemetry import Traces, TracingMissing, configure_logs, traces
 from worker.fan_out.shards import Publish, Share, Sum
 from worker.progress import Report
 from worker.queue import lease, precompile
-from worker.queue.broker_watchdog import Pulse, watchdog_step
-from worker.queue.heartbeat import Heartbeat, heartbeat_step
+from worker.queue.liveness import Heartbeat, Pulse, heartbeat_step, watchdog_step
 from worker.queue.settings import WorkerSettings
 from worker.queue.tasks import Computation, help_job, run_job
 
@@ -113,7 +112,7 @@ def main(arguments: Sequence[str] = ()) -> int:
 def run(settings: WorkerSettings, computation: Computation | None = None) -> int:
     """Run the worker until a signal ends it and return the exit status.
 
-    computation   replaces `worker.jobs.dispatch`
+    computation   replaces `worker.jobs.kinds`
     """
     configure_logs()
     # NumPy and numba read these when they are imported, which only the forked children do.
@@ -237,16 +236,16 @@ def computation_of(settings: WorkerSettings) -> Computation:
     """
 
     def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
-        from worker.jobs import dispatch
+        from worker.jobs import kinds
 
-        return dispatch.execute(claim, stores, report, share, settings.fan_out_increments)
+        return kinds.execute(claim, stores, report, share, settings.fan_out_increments)
 
     def helper(
         claim: Claim, stores: Stores, work: bytes, shards: int
     ) -> AbstractContextManager[Sum]:
-        from worker.jobs import dispatch
+        from worker.jobs import kinds
 
-        return dispatch.helper(claim, stores, work, shards)
+        return kinds.helper(claim, stores, work, shards)
 
     return Computation(execute, helper, settings.job_memory_bytes)
 
@@ -263,7 +262,7 @@ def _give_way(niceness: int, **_: Any) -> None:
 def _warm_up(**_: Any) -> None:
     """Import the numerical libraries before the first job asks for them."""
     try:
-        import worker.jobs.dispatch  # noqa: F401
+        import worker.jobs.kinds  # noqa: F401
     except Exception:
         _log.exception("the numerical core cannot be imported")
     # The libraries stay loaded; each garbage collection through them costs a small job 5 ms.

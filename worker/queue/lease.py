@@ -18,7 +18,7 @@ from storage.periodic import every
 from storage.redis.jobs import JobStore
 from storage.stores import StoreUnavailable
 from worker.fan_out.shards import Publish
-from worker.queue.hung_children import PersistenceCounter, kill
+from worker.queue.liveness import PersistenceCounter, kill
 
 BEATS_PER_LEASE = 4
 REAP_SECONDS = 5.0
@@ -103,6 +103,8 @@ def lease_step(
 ) -> type[bootsteps.StartStopStep]:
     """Return the step for Celery's worker that starts the threads.
 
+    They renew leases while the pool drains, until the process ends.
+
     tell   sends the due webhooks; None where no host is allowed
     """
     reaper = Reaper(jobs, publish, REST_BEATS * lease_seconds / BEATS_PER_LEASE)
@@ -120,8 +122,5 @@ def lease_step(
             every(min(REAP_SECONDS, lease_seconds), "looking for lost jobs", reaper.look)
             if tell is not None:
                 every(TELL_SECONDS, "sending webhooks", tell)
-
-        def stop(self, worker: Any) -> None:
-            """Do nothing: leases are renewed while the pool drains, until the process ends."""
 
     return LeaseStep

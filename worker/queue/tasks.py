@@ -1,5 +1,6 @@
 """One job from claim to commit, and help with one, as plain functions; Celery is in `app.py`."""
 
+import resource
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +21,6 @@ from storage.telemetry import Stage, Traces
 from worker.fan_out.shards import Helper, Publish, Share, Sharing, clear_parts, help_with
 from worker.jobs.problems import JobProblem
 from worker.progress import Report
-from worker.queue.memory_limit import memory_limited
 from worker.retry import CLAIM_PATIENCE_SECONDS, LeaseLost, is_away, retry_while_unavailable
 
 Execute = Callable[[Claim, Stores, Report, Share], Result]
@@ -254,3 +254,22 @@ def _internal_error(job_id: str) -> Problem:
         "An unexpected error stopped the computation. The worker's log has the details.",
         hints=(f"Report the job id {job_id} to the operator.",),
     )
+
+
+@contextmanager
+def memory_limited(most_bytes: float) -> Iterator[None]:
+    """Limit this process, with its libraries, to `most_bytes` while inside; `inf`: no limit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if most_bytes == float("inf"):
+        yield
+        return
+    wanted = int(most_bytes)
+    resource.setrlimit(
+        resource.RLIMIT_DATA,
+        (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard),
+    )
+    try:
+        yield
+    finally:
+        # Recording the job's end must not run out of memory too.
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))

@@ -1,1 +1,1 @@
-"""A window moved along one record: what changes."""
+"""Models of windows moved along one time series."""

@@ -1,6 +1,7 @@
-"""Start reading here: one record, a window moved along it, and the model, wells and spectral gap of every window.
+"""Models of windows moved along one time series: fixed points, spectral gaps and their trend.
 
-Terms, kernels and sampling rule are those of the whole record; coefficients are the window's own.
+Terms, kernels and sampling rule are those of the whole time series; coefficients are the window's
+own. Read `roll` first.
 """
 
 from collections.abc import Iterator, Sequence
@@ -8,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from scipy.special import gammaincc
 
 from worker.identification.data.library import Library
 from worker.identification.estimation.estimator import NoiseHandling, identify
@@ -15,21 +17,26 @@ from worker.identification.estimation.problem import Problem
 from worker.identification.findings import Finding, check_paths
 from worker.identification.selection.best_subset import Estimate
 from worker.identification.sums.rules import RuleName
-from worker.rolling.fits import fits_of
-from worker.rolling.fixed_points import Place, places_of
-from worker.rolling.perturbed_models import neighbourhood_of
 from worker.rolling.spectral_gaps import Gap, gaps_of
-from worker.rolling.trend import Trend, trend_of
+from worker.rolling.window_models import (
+    EstimatedFixedPoint,
+    fits_of,
+    fixed_points_of,
+    neighbourhood_of,
+)
 from worker.rolling.windows import MovingWindows
 
+FEWEST = 4
+"""Fewest windows for a line and a test of it."""
+
 SIGNIFICANT = 3.0
-"""Standard errors of the slope from which the gap is said to change: by chance once in 370 stationary records."""
-NOT_TOLD = "the window has too few increments to determine its coefficients"
+"""Standard errors from which a slope is significant; one false alarm in 370 stationary records."""
+UNDETERMINED = "the window has too few increments to determine its coefficients"
 
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """Of one term, in the data's units; None where the window does not tell it."""
+    """Coefficient of a term, in the data's units; None where the window does not determine it."""
 
     term: str
     value: float | None
@@ -37,11 +44,11 @@ class Coefficient:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """What one window says.
+class WindowModel:
+    """Model of one window.
 
-    begin, end     [time]
-    n_increments   that it rests on
+    begin, end     first and last time of the window [time]
+    n_increments   number of increments in it
     """
 
     begin: float
@@ -49,22 +56,50 @@ class Window:
     n_increments: int
     drift: tuple[Coefficient, ...]
     diffusion: tuple[Coefficient, ...]
-    fixed_points: tuple[Place, ...]
+    fixed_points: tuple[EstimatedFixedPoint, ...]
     gap: Gap
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """log λ = level + slope · t, by weighted least squares.
+
+    slope       slope of the line [1/time]; negative where the gap closes
+    std_error   standard error of the slope, from the errors of the windows alone
+    span        time between the middles of the first and the last window [time]
+    p_value     significance of the windows' scatter under the null hypothesis of a straight line
+    n_windows   number of windows
+    """
+
+    slope: float
+    std_error: float
+    span: float
+    p_value: float
+    n_windows: int
+
+    @property
+    def z(self) -> float:
+        """Slope over its standard error."""
+        return self.slope / self.std_error
+
+    @property
+    def change(self) -> float:
+        """Change of log λ over the span."""
+        return self.slope * self.span
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rolling:
     """All windows, in order of time.
 
-    trend          of log λ₁; None with too few windows that share no sample
-    trend_reason   why there is none
-    rule           name of the sampling rule
-    dt             median sampling interval [time]
-    noise_variance of the measurement noise that was corrected for [state²]
+    trend            trend of log λ₁; None with too few windows that share no sample
+    trend_reason     reason why there is no trend
+    rule             name of the sampling rule
+    dt               median sampling interval [time]
+    noise_variance   variance of the measurement noise that was corrected for [state²]
     """
 
-    windows: tuple[Window, ...]
+    windows: tuple[WindowModel, ...]
     trend: Trend | None
     trend_reason: str | None
     rule: str
@@ -81,7 +116,16 @@ def roll(
     noise: NoiseHandling = "auto",
     bounds: tuple[float, float] = (-np.inf, np.inf),
 ) -> Rolling:
-    """Identify the whole record, then every window on its terms. Raises IdentificationError."""
+    """Identify the whole time series, then every window with its terms. Raises IdentificationError.
+
+    Parameters
+    ----------
+    problem : data, library and kernels
+    windows : windows
+    rule : name of the sampling rule; `auto` lets the residuals decide
+    noise : treatment of measurement noise
+    bounds : ends of the domain [state]
+    """
     identified = identify(problem, rule, noise)
     check_paths(identified)
     problem = replace(
@@ -89,40 +133,30 @@ def roll(
     )
     library, scales = problem.library, problem.scales
     fits = list(fits_of(problem, identified, windows))
-    told = {
+    determined = {
         i: (fit.drift, fit.diffusion)
         for i, fit in enumerate(fits)
         if fit.drift is not None and fit.diffusion is not None
     }
-    near = [neighbourhood_of(*fit, library, scales, bounds) for fit in told.values()]
-    gaps = dict(zip(told, gaps_of(near, (scales.low, scales.high)), strict=True))
-    places = dict(
-        zip(
-            told,
-            places_of(
-                [models[0] for models in near], [b for b, _ in told.values()], library, scales
-            ),
-            strict=True,
+    near = [neighbourhood_of(*fit, library, scales, bounds) for fit in determined.values()]
+    gaps = dict(zip(determined, gaps_of(near, (scales.low, scales.high)), strict=True))
+    models, drifts = [around[0] for around in near], [b for b, _ in determined.values()]
+    places = fixed_points_of(models, drifts, library, scales)
+    fixed_points = dict(zip(determined, places, strict=True))
+    drift = identified.drift[0].estimate.support
+    diffusion = identified.diffusion[0, 0].estimate.support
+    to_drift, to_diffusion = scales.unit / scales.time, scales.unit**2 / scales.time
+    found = [
+        WindowModel(
+            *windows.span(i),
+            n_increments=fit.n_windows,
+            drift=_coefficients(library, drift, fit.drift, to_drift),
+            diffusion=_coefficients(library, diffusion, fit.diffusion, to_diffusion),
+            fixed_points=fixed_points.get(i, ()),
+            gap=gaps.get(i, Gap(None, reason=UNDETERMINED)),
         )
-    )
-    drift, diffusion = (
-        identified.drift[0].estimate.support,
-        identified.diffusion[0, 0].estimate.support,
-    )
-    found = []
-    for i, fit in enumerate(fits):
-        found.append(
-            Window(
-                *windows.span(i),
-                n_increments=fit.n_windows,
-                drift=_coefficients(library, drift, fit.drift, scales.unit / scales.time),
-                diffusion=_coefficients(
-                    library, diffusion, fit.diffusion, scales.unit**2 / scales.time
-                ),
-                fixed_points=places.get(i, ()),
-                gap=gaps.get(i, Gap(None, reason=NOT_TOLD)),
-            )
-        )
+        for i, fit in enumerate(fits)
+    ]
     trend, reason = _trend(found, windows)
     return Rolling(
         tuple(found),
@@ -149,8 +183,32 @@ def _coefficients(
     )
 
 
-def _trend(found: Sequence[Window], windows: MovingWindows) -> tuple[Trend | None, str | None]:
-    known = [found[i] for i in windows.apart() if found[i].gap.std_error]
+def trend_of(
+    times: Sequence[float], log_rates: Sequence[float], std_errors: Sequence[float]
+) -> Trend | None:
+    """Fit a line to independent windows; None for fewer than four, or all at one time (M39).
+
+    Parameters
+    ----------
+    times : (n,) middles of the windows [time]
+    log_rates : (n,) log λ
+    std_errors : (n,) standard errors of the log rates, positive
+    """
+    if len(times) < FEWEST:
+        return None
+    t, y, weight = np.asarray(times), np.asarray(log_rates), 1 / np.square(std_errors)
+    middle = np.average(t, weights=weight)
+    spread = float(np.sum(weight * (t - middle) ** 2))
+    if not spread > 0:
+        return None
+    slope = float(np.sum(weight * (t - middle) * y) / spread)
+    left = y - np.average(y, weights=weight) - slope * (t - middle)
+    p_value = float(gammaincc((len(t) - 2) / 2, float(np.sum(weight * left**2)) / 2))
+    return Trend(slope, float(1 / np.sqrt(spread)), float(np.ptp(t)), p_value, len(t))
+
+
+def _trend(found: Sequence[WindowModel], windows: MovingWindows) -> tuple[Trend | None, str | None]:
+    known = [found[i] for i in windows.disjoint() if found[i].gap.std_error]
     trend = trend_of(
         [(w.begin + w.end) / 2 for w in known],
         [w.gap.log_rate for w in known if w.gap.log_rate is not None],
@@ -160,18 +218,20 @@ def _trend(found: Sequence[Window], windows: MovingWindows) -> tuple[Trend | Non
         return trend, None
     return (
         None,
-        f"{len(known)} non-overlapping windows have a spectral gap, and a trend needs 4: use shorter windows",
+        f"{len(known)} non-overlapping windows have a spectral gap, and a trend needs 4: use "
+        "shorter windows",
     )
 
 
-def _findings(found: Sequence[Window], trend: Trend | None) -> Iterator[Finding]:
+def _findings(found: Sequence[WindowModel], trend: Trend | None) -> Iterator[Finding]:
     if trend is not None and abs(trend.z) > SIGNIFICANT:
         factor = float(np.exp(abs(trend.change)))
         closes = trend.slope < 0
         yield Finding(
             "gap-closing" if closes else "gap-opening",
-            f"The spectral gap {'falls' if closes else 'grows'} over time, by a factor of {factor:.3g} from the first window to "
-            f"the last ({abs(trend.z):.1f} standard errors): the process "
+            f"The spectral gap {'falls' if closes else 'grows'} over time, by a factor of "
+            f"{factor:.3g} from the first window to the last ({abs(trend.z):.1f} standard errors): "
+            "the process "
             + (
                 "relaxes more and more slowly, as before a transition."
                 if closes
@@ -184,7 +244,7 @@ def _findings(found: Sequence[Window], trend: Trend | None) -> Iterator[Finding]
         reason = without[0].gap.reason
         yield Finding(
             "windows-without-gap",
-            f"{len(without)} of {len(found)} windows have no spectral gap; the first begins at {without[0].begin:g}: {reason}. "
-            "Try longer windows (windows.length) or fewer terms.",
+            f"{len(without)} of {len(found)} windows have no spectral gap; the first begins at "
+            f"{without[0].begin:g}: {reason}. Try longer windows (windows.length) or fewer terms.",
             {"count": len(without)},
         )

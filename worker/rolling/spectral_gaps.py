@@ -1,10 +1,12 @@
 """The spectral gap of every window's model, with its error.
 
-The error of log λ is that of its coefficients, carried through the generator by symmetric differences along the columns of a
-square root of their covariance, equation (M38): barriers enter as exponents, and there log λ is nearly linear.
+The error of log λ propagates that of the coefficients through the generator, by symmetric
+differences along the columns of a square root of their covariance, equation (M38): barriers enter
+as exponents, where log λ is nearly linear.
 
-A short window's model may push outward where its data hardly were, and then has no stationary law. What is asked is how fast the
-process relaxes where it was: all models get the same reflecting ends, beyond the record's range as far as all of them turn back.
+The drift of a short window's model may point outward where data are few, and then there is no
+stationary distribution. The question is how fast the process relaxes where it was: all models get
+the same reflecting ends, beyond the data's range as far as the drift of all points inward.
 """
 
 from collections.abc import Sequence
@@ -13,30 +15,33 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from worker.generator.analysis import analysis
-from worker.generator.circle.perturbed_model import NearOnTheCircle
+from worker.generator.circle.perturbed_model import PerturbedCircleAnalysis
 from worker.generator.errors import GeneratorError
 from worker.generator.line.domain.positive_diffusion import reflecting_interval
-from worker.generator.line.perturbed_model import NearOnTheLine
+from worker.generator.line.perturbed_model import PerturbedLineAnalysis
 from worker.generator.process import DiffusionProcess, scalar_view
 from worker.generator.quantities.report import Range
-from worker.rolling.perturbed_models import Neighbourhood
+from worker.rolling.window_models import Neighbourhood
 
 MODELS_A_REFERENCE = 350
-"""Models that are analysed on the panels of one of them: few enough that they are alike."""
+"""Number of models that are analysed on the panels of one; so many neighbours are similar."""
 
 BEYOND = 0.25
-"""How far beyond the record's range the reflecting ends stand, as a share of it: there the law of most has nothing left."""
-LOOKS = 20
-"""Points at which it is seen whether a model turns back there."""
-NO_LAW = "the window's model has no stationary distribution"
+"""Distance of the reflecting ends beyond the data's range, as a share of it; densities vanish."""
+
+N_POINTS = 20
+"""Points beyond each end at which the sign of the drift is evaluated."""
+
+NO_DISTRIBUTION = "the window's model has no stationary distribution"
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The slowest rate of one window's model.
+    """Spectral gap λ₁, the slowest rate of one window's model.
 
-    log_rate    of λ₁ [log 1/time]; None where `reason` says why
-    std_error   of log_rate; None where models within one standard error have none
+    log_rate    log λ₁ [log 1/time]; None where there is none
+    std_error   standard error of log λ₁; None where models within one standard error have no gap
+    reason      reason why there is no gap
     """
 
     log_rate: float | None
@@ -45,9 +50,9 @@ class Gap:
 
 
 def gaps_of(windows: Sequence[Neighbourhood], observed: Range) -> list[Gap]:
-    """The gap of every window; neighbours in the sequence are analysed on common panels.
+    """Return the gap of every window; neighbours are analysed on common panels.
 
-    observed   where the data of all windows were [state]
+    observed   range of the data of all windows [state]
     """
     if not windows:
         return []
@@ -63,9 +68,11 @@ def gaps_of(windows: Sequence[Neighbourhood], observed: Range) -> list[Gap]:
 
 
 def _ends(models: Neighbourhood | Sequence[DiffusionProcess], observed: Range) -> Range:
-    """The furthest points up to which every model has noise and is driven back; at least those of the record."""
+    """Return the farthest ends up to which all models have noise and an inward drift.
+
+    They contain at least the range of the data."""
     low, high = observed
-    steps = BEYOND * (high - low) * np.linspace(0, 1, LOOKS + 1)
+    steps = BEYOND * (high - low) * np.linspace(0, 1, N_POINTS + 1)
     side = np.array([[-1.0], [1.0]])
     at = np.array([[low], [high]]) + side * steps
     x, (lowest, highest) = at.reshape(-1, 1), models[0].domain[0]
@@ -80,7 +87,7 @@ def _ends(models: Neighbourhood | Sequence[DiffusionProcess], observed: Range) -
 
 
 def _between(windows: Sequence[Neighbourhood], ends: Range) -> list[Neighbourhood]:
-    """The same models between reflecting ends, unless their domain ends before."""
+    """Put the models between reflecting ends, unless their domain ends before."""
     interval = reflecting_interval(scalar_view(windows[0][0]), ends)
     if interval is None:
         return list(windows)
@@ -91,36 +98,33 @@ def _of_group(group: Sequence[Neighbourhood], observed: Range) -> list[Gap]:
     near = _near(group[len(group) // 2][0], observed)
     if not isinstance(near, str):
         return [_gap([near.slowest_rate(model) for model in models]) for models in group]
-    # The middle has no law: each window's own model is its reference.
-    return [_alone(models, observed) for models in group]
+    if len(group) == 1:
+        return [Gap(None, reason=near)]
+    # The middle model has no stationary distribution: each window's own is the reference.
+    return [gap for models in group for gap in _of_group([models], observed)]
 
 
-def _alone(models: Neighbourhood, observed: Range) -> Gap:
-    near = _near(models[0], observed)
-    if isinstance(near, str):
-        return Gap(None, reason=near)
-    return _gap([near.slowest_rate(model) for model in models])
-
-
-def _near(model: DiffusionProcess, observed: Range) -> NearOnTheLine | NearOnTheCircle | str:
-    """What gives the slowest rates of models like this one, or why it has none itself."""
+def _near(
+    model: DiffusionProcess, observed: Range
+) -> PerturbedLineAnalysis | PerturbedCircleAnalysis | str:
+    """Return a solver of slowest rates of similar models, or the reason why this one has none."""
     try:
         found = analysis(
             model, eigenpairs=1, density_points=50, lags=2, frequencies=2, observed_range=observed
         )
     except GeneratorError as error:
         return str(error.args[0])
-    spectrum, near = found.report.spectrum, found.near
-    if spectrum is None or not isinstance(near, NearOnTheLine | NearOnTheCircle):
-        return found.report.reason or NO_LAW
+    spectrum, near = found.report.spectrum, found.perturbed
+    if spectrum is None or not isinstance(near, PerturbedLineAnalysis | PerturbedCircleAnalysis):
+        return found.report.reason or NO_DISTRIBUTION
     return near
 
 
 def _gap(rates: Sequence[float | None]) -> Gap:
-    """The gap of the first of the models, its error from the others."""
+    """Return the gap of the first model, with its error from the others."""
     known = np.log([np.nan if rate is None else rate for rate in rates])
     if np.isnan(known[0]):
-        return Gap(None, reason=NO_LAW)
+        return Gap(None, reason=NO_DISTRIBUTION)
     if np.isnan(known).any():
         return Gap(float(known[0]))
     differences = (known[2::2] - known[1::2]) / 2

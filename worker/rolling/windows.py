@@ -1,4 +1,4 @@
-"""Where the windows lie: equal stretches of time along one record, made of pieces whose sums are taken once."""
+"""Windows of equal length along one time series, made of pieces whose sums are taken once."""
 
 from dataclasses import dataclass
 
@@ -12,15 +12,15 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 PIECES = 12
-"""Pieces of a window at least: its blocks, whose scatter its errors may need."""
+"""Least number of pieces in a window: the blocks whose scatter gives its errors."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MovingWindows:
-    """`count` windows, each of `per_window` pieces, of which each begins `per_step` pieces after the one before.
+    """`count` windows of `per_window` pieces; each begins `per_step` pieces after the one before.
 
     edges   (n_pieces + 1,) sample numbers at which pieces begin, and the end
-    times   (n_pieces + 1,) likewise in time [time]
+    times   (n_pieces + 1,) times at which pieces begin, and the end [time]
     """
 
     count: int
@@ -30,38 +30,53 @@ class MovingWindows:
     times: Floats
 
     def pieces(self, window: int) -> slice:
-        """The pieces of a window."""
+        """Return the pieces of a window."""
         first = window * self.per_step
         return slice(first, first + self.per_window)
 
     def span(self, window: int) -> tuple[float, float]:
-        """Begin and end of a window [time]."""
+        """Return begin and end of a window [time]."""
         pieces = self.pieces(window)
         return float(self.times[pieces.start]), float(self.times[pieces.stop])
 
-    def apart(self) -> range:
-        """Windows that have no sample in common, as many as there are."""
+    def disjoint(self) -> range:
+        """Return the windows that have no sample in common."""
         return range(0, self.count, -(-self.per_window // self.per_step))
 
 
-def along(data: Trajectories, count: int, length: float | None, share: float) -> MovingWindows:
-    """Windows from the first sample to the last, of this length [time], or of this share of the record where none is given.
+def moving_windows(
+    data: Trajectories, count: int, length: float | None, share: float
+) -> MovingWindows:
+    """Place windows from the first sample to the last.
 
-    Raises DimensionNotSupported for several trajectories, InvalidWindows for a length that the record does not have.
+    Parameters
+    ----------
+    data : one trajectory
+    count : number of windows
+    length : their length [time]; None: given by `share`
+    share : their length as a share of the time series
+
+    Raises
+    ------
+    DimensionNotSupported : there are several trajectories
+    InvalidWindows : the time series is not longer than `length`
     """
     trajectories = np.unique(data.segments[:, 2])
     if len(trajectories) > 1:
         raise DimensionNotSupported(
-            f"Rolling windows need a single time series, and the dataset has {len(trajectories)} trajectories.",
+            "Rolling windows need a single time series, and the dataset has "
+            f"{len(trajectories)} trajectories.",
             hints=(
-                "Upload one trajectory on its own, or omit id_column if all rows belong to one time series.",
+                "Upload one trajectory on its own, or omit id_column if all rows belong to one "
+                "time series.",
             ),
         )
     begin, end = float(data.times[data.segments[0, 0]]), float(data.times[data.segments[-1, 1] - 1])
     whole = end - begin
     if length is not None and not length < whole:
         raise InvalidWindows(
-            f"windows.length is {length:g}, but the time series is only {whole:g} long [time units of the data].",
+            f"windows.length is {length:g}, but the time series is only {whole:g} long [time "
+            "units of the data].",
             hints=("Give a shorter length, or give windows.share instead.",),
         )
     share = share if length is None else length / whole

@@ -7,13 +7,11 @@ from typing import Any, cast
 
 import click
 
-from itoscope_client.cli import text_output
-from itoscope_client.cli.exit_codes import EXIT_STATUS, report_failure
-from itoscope_client.client import Client
+from itoscope_client.cli.output import EXIT_STATUS, of_dataset, of_jobs, of_model, report_failure
+from itoscope_client.client import Client, version
 from itoscope_client.inputs import LayoutOptions
 from itoscope_client.kinds import identification
 from itoscope_client.models.model import Model
-from itoscope_client.sending import version
 from itoscope_client.waiting import how_to_resume
 
 ENVIRONMENT = """\b
@@ -60,11 +58,26 @@ class Label(click.ParamType):  # type: ignore[type-arg]
         return name, rest
 
 
+address = click.option("--url", envvar="ITOSCOPE_URL", metavar="URL", help="The service's address.")
+
+
+def saves(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the option that writes the result to a file."""
+    file = click.Path(path_type=Path)
+    said = "Also write the result as JSON."
+    return click.option("-o", "--output", type=file, metavar="FILE", help=said)(command)
+
+
+def labelled(purpose: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return the option of labels, whose help begins with their purpose."""
+    said = f"{purpose} May be repeated."
+    return click.option("--label", "labels", type=Label(), multiple=True, help=said)
+
+
 def common(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of every command."""
     as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
-    url = click.option("--url", envvar="ITOSCOPE_URL", metavar="URL", help="The service's address.")
-    return url(as_json(command))
+    return address(as_json(command))
 
 
 def waits(command: Callable[..., None]) -> Callable[..., None]:
@@ -137,21 +150,9 @@ def itoscope() -> None:
     metavar="FROM TO",
     help="A mean first-passage time to compute. May be repeated.",
 )
-@click.option(
-    "--label",
-    "labels",
-    type=Label(),
-    multiple=True,
-    help="Your own label for the job. May be repeated.",
-)
+@labelled("Your own label for the job.")
 @click.option("--detach", is_flag=True, help="Submit the job, print its id and exit.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Also write the result as JSON.",
-)
+@saves
 @waits
 @common
 @report_failure
@@ -190,10 +191,11 @@ def identify(
     with Client(url) as client:
         dataset = client.upload(file, **cast(LayoutOptions, options))
         if not as_json:
-            click.echo(text_output.of_dataset(dataset, file.name), err=detach)
+            click.echo(of_dataset(dataset, file.name), err=detach)
+        passages = [{"from": start, "to": end} for start, end in passage]
         job = identification(
             _parameters(parameters, degree, periodic),
-            _analysis(passage),
+            {"passages": passages} if passages else None,
             preset,
             dict(labels) or None,
         )
@@ -229,13 +231,7 @@ def watch(job: str, timeout: float | None, quiet: bool, url: str | None, as_json
 
 @itoscope.command(epilog=EXIT_STATUS)
 @click.argument("job")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Also write the result as JSON.",
-)
+@saves
 @common
 @report_failure
 def result(job: str, output: Path | None, url: str | None, as_json: bool) -> None:
@@ -254,7 +250,7 @@ def result(job: str, output: Path | None, url: str | None, as_json: bool) -> Non
 @click.option(
     "-o", "--output", metavar="FILE", help="Output file (default JOB.html); - for standard output."
 )
-@click.option("--url", envvar="ITOSCOPE_URL", metavar="URL", help="The service's address.")
+@address
 @report_failure
 def report(job: str, output: str | None, url: str | None) -> None:
     """Save the report of JOB as one HTML file with plots, which opens offline.
@@ -281,13 +277,7 @@ def report(job: str, output: str | None, url: str | None) -> None:
 )
 @click.option("--kind", help="Only jobs of this kind: identification, generator, …")
 @click.option("--dataset", metavar="ID", help="Only jobs on this dataset.")
-@click.option(
-    "--label",
-    "labels",
-    type=Label(),
-    multiple=True,
-    help="Only jobs with this label. May be repeated.",
-)
+@labelled("Only jobs with this label.")
 @click.option(
     "--limit",
     type=click.IntRange(min=1),
@@ -317,7 +307,7 @@ def jobs(
         found = client.jobs(
             state=state, kind=kind, dataset=dataset, labels=dict(labels), limit=limit
         )
-    click.echo(json.dumps(found, ensure_ascii=False) if as_json else text_output.of_jobs(found))
+    click.echo(json.dumps(found, ensure_ascii=False) if as_json else of_jobs(found))
 
 
 @itoscope.command(epilog=EXIT_STATUS)
@@ -343,7 +333,7 @@ def _show(document: Mapping[str, Any], as_json: bool, output: Path | None) -> No
     if output is not None:
         output.write_text(text, encoding="utf-8")
     in_words = not as_json and "model" in document
-    click.echo(text_output.of_model(Model(document)) if in_words else text)
+    click.echo(of_model(Model(document)) if in_words else text)
 
 
 def _parameters(
@@ -359,8 +349,3 @@ def _parameters(
             **{name: float(period) for name, period in periodic},
         }
     return parameters or None
-
-
-def _analysis(passages: Sequence[tuple[float, float]]) -> dict[str, Any] | None:
-    asked = [{"from": start, "to": end} for start, end in passages]
-    return {"passages": asked} if asked else None

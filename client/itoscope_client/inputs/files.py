@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from itoscope_client.errors import InputError
+from itoscope_client.errors import InputError, needed
 from itoscope_client.inputs.arrays import upload_of_named
-from itoscope_client.inputs.optional import needed
 from itoscope_client.inputs.tables import upload_of_labelled
 from itoscope_client.inputs.upload import UNKNOWN, LayoutOptions, Upload
 

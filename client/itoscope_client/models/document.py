@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from itoscope_client.inputs.optional import needed
+from itoscope_client.errors import needed
 from itoscope_client.models.estimates import Passage, Term, passage_of, terms_of
 from itoscope_client.models.process import Process, process_of
 

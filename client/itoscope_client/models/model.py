@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from itoscope_client.errors import NoModel
-from itoscope_client.models import pages, plots
+from itoscope_client.models import display
 from itoscope_client.models.document import Floats, ModelDocument
 from itoscope_client.models.estimates import Passage
-from itoscope_client.models.simulation import simulated
-from itoscope_client.models.stationary_distribution import draw
+from itoscope_client.models.simulation import draw, simulated
 
 Ask = Callable[["Model", Any, Any], Passage]
 
@@ -99,7 +98,7 @@ class Model(ModelDocument):
 
         Raises MissingDependency where matplotlib is not installed.
         """
-        return plots.figure(self, data)
+        return display.figure(self, data)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the result document as JSON, and write it to a file if a path is given."""
@@ -130,7 +129,7 @@ class Model(ModelDocument):
         return f"<Model {'; '.join(self.equations)}{slowest}>"
 
     def _repr_html_(self) -> str:
-        return pages.page(self)
+        return display.page(self)
 
     def _states(self, start: ArrayLike) -> Floats:
         states = np.asarray(start, dtype=np.float64)

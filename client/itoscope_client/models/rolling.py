@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from itoscope_client.inputs.optional import needed
+from itoscope_client.errors import needed
 from itoscope_client.models.estimates import Estimate, estimate_of
 
 Floats = NDArray[np.float64]

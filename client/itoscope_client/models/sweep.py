@@ -4,10 +4,9 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
 
-from itoscope_client.errors import JobFailed
-from itoscope_client.inputs.optional import needed
+from itoscope_client.errors import JobFailed, needed
+from itoscope_client.models.estimates import rounded
 from itoscope_client.models.model import Ask, Model
-from itoscope_client.models.rounding import rounded
 
 
 class Sweep:

@@ -4,7 +4,7 @@ import numpy as np
 
 from worker.comparison.compare import total_variation_in_the_plane
 from worker.comparison.sample_blocks import gather
-from worker.generator.quantities.stationary import SpatialLaw
+from worker.generator.quantities.stationary import MultivariateDistribution
 from worker.identification.data.trajectories import Trajectories, from_arrays
 
 
@@ -34,7 +34,7 @@ def test_a_long_record_is_sampled_evenly_and_the_same_every_time() -> None:
 def test_total_variation_in_the_plane() -> None:
     grid = np.linspace(-5, 5, 61)
     bell = np.exp(-(grid**2) / 2) / np.sqrt(2 * np.pi)
-    law = SpatialLaw(
+    law = MultivariateDistribution(
         (0.0, 0.0),
         ((1.0, 0.0), (0.0, 1.0)),
         (0.0,) * 2,

@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal
 from contract.generator import ModelTerms
 from worker.generator.analysis import analyse
 from worker.generator.process import DiffusionProcess
-from worker.generator.quantities.stationary import SpatialLaw
+from worker.generator.quantities.stationary import MultivariateDistribution
 from worker.jobs.parameters import process_of
 
 NAMES = "xyz"
@@ -38,7 +38,7 @@ def test_rotating_process_with_correlated_noise() -> None:
         [1 + 2j, 1 - 2j, 2, 2 + 4j, 2 - 4j], rel=1e-12
     )
     law = report.stationary
-    assert isinstance(law, SpatialLaw)
+    assert isinstance(law, MultivariateDistribution)
     assert law.mean == pytest.approx((1.4, 0.2), rel=1e-12)
     assert np.array(law.covariance) == pytest.approx(
         np.array([[0.52, 0.01], [0.01, 0.23]]), rel=1e-12
@@ -58,10 +58,10 @@ def test_rotating_process_with_correlated_noise() -> None:
 def test_entropy_production_of_a_turning_force_is_its_closed_form() -> None:
     # dX = (−k + ω×) X dt + √a dW: 2 ω² / k for any isotropic noise.
     law = analyse(linear([[-2, 3], [-3, -2]], [[0.7, 0], [0, 0.7]])).stationary
-    assert isinstance(law, SpatialLaw)
+    assert isinstance(law, MultivariateDistribution)
     assert law.entropy_production == pytest.approx(2 * 3**2 / 2, rel=1e-12)
     still = analyse(linear([[-2, 1], [1, -3]], [[0.7, 0], [0, 0.7]])).stationary
-    assert isinstance(still, SpatialLaw)
+    assert isinstance(still, MultivariateDistribution)
     assert still.entropy_production == pytest.approx(0, abs=1e-12)
 
 
@@ -85,7 +85,7 @@ def test_damped_oscillator_driven_through_its_velocity() -> None:
         [0.5 + np.sqrt(0.75) * 1j, 0.5 - np.sqrt(0.75) * 1j]
     )
     law = report.stationary
-    assert isinstance(law, SpatialLaw)
+    assert isinstance(law, MultivariateDistribution)
     assert np.array(law.covariance) == pytest.approx(np.eye(2), abs=1e-12)
     assert law.entropy_production is None
 

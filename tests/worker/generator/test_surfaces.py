@@ -49,13 +49,15 @@ def drawn(
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[DiffusionProcess]:
     """The models that are analysed, but for the reference itself."""
     seen: list[DiffusionProcess] = []
-    call = uncertainty._Near.__call__
+    call = uncertainty._PerturbedNumbers.__call__
 
-    def counting(self: uncertainty._Near, process: DiffusionProcess) -> tuple[FloatArray, bool]:
+    def counting(
+        self: uncertainty._PerturbedNumbers, process: DiffusionProcess
+    ) -> tuple[FloatArray, bool]:
         seen.append(process)
         return call(self, process)
 
-    monkeypatch.setattr(uncertainty._Near, "__call__", counting)
+    monkeypatch.setattr(uncertainty._PerturbedNumbers, "__call__", counting)
     return seen
 
 
@@ -100,7 +102,7 @@ def test_a_linear_process_has_the_percentiles_of_its_closed_form(
     for path, values in (
         (("spectrum", "eigenvalues", "re", 0), rate),
         (("stationary", "covariance", 0, 0), noise / (2 * rate)),
-        (("memory", "integrated_times", 0), 1 / rate),
+        (("correlations", "integrated_times", 0), 1 / rate),
     ):
         low, high = np.quantile(values, [0.025, 0.975], method="nearest")
         # A hundredth of the width, which is what a quadratic function misses at two standard deviations of 10 %.
@@ -118,7 +120,7 @@ def test_an_escape_time_and_its_curves_are_those_of_models_analysed_one_by_one()
     for path in (
         ("stationary", "density"),
         ("effective_potential", "values"),
-        ("memory", "autocorrelation", 0),
+        ("correlations", "autocorrelation", 0),
     ):
         here, there = found.band(*path), direct.band(*path)
         assert here is not None
@@ -210,8 +212,8 @@ def test_models_that_run_away_are_a_share_of_all(monkeypatch: pytest.MonkeyPatch
     found = confidence_intervals(
         analysis(cubic(draws.centre), observed_range=(-1.5, 1.5)), draws, 0.95
     )
-    lawful = np.mean(draws.coefficients[:LOOP, 2] < 0)
-    assert found.ergodic_share == pytest.approx(lawful)
-    assert 0.7 < lawful < 0.95
+    has_distribution = np.mean(draws.coefficients[:LOOP, 2] < 0)
+    assert found.ergodic_share == pytest.approx(has_distribution)
+    assert 0.7 < has_distribution < 0.95
     # Then all are analysed as they are.
     assert len(seen) == LOOP

@@ -22,7 +22,7 @@ from worker.identification.data.windows import Space
 from worker.identification.estimation.estimator import identify
 from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.problem import Problem
-from worker.identification.selection.criteria import Criterion
+from worker.identification.selection.support_selection import Criterion
 from worker.identification.sums.kernels import make_kernels
 
 Floats = NDArray[np.float64]
@@ -58,7 +58,7 @@ def paths() -> Paths:
 
 @pytest.fixture(scope="session")
 def remembered() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Makes a function of data and settings keep its answers: laws ask for the same one over and over, to compare it with others.
+    """Make a function of data and settings keep its results: invariance tests ask for them often.
 
     A test that changes the code in between calls its `__wrapped__`.
     """

@@ -40,7 +40,8 @@ def some(paths):
 @given(order=st.permutations(range(8)))
 @settings(max_examples=5, deadline=None)
 def test_the_order_of_trajectories_does_not_matter(some, fit, order) -> None:
-    # The local variances come from a sample of the windows when there are many, and all of them here: only sums differ.
+    # The local variances come from a sample of the windows when there are many, and all of them
+    # here: only sums differ.
     plain = _coefficients(fit(from_arrays(list(some), 0.02)))
     _assert_same(_coefficients(fit(from_arrays(list(some[order]), 0.02))), plain, 1e-6)
 

@@ -1,11 +1,10 @@
-"""Models drawn around the estimate hold what is not known of the coefficients, of the sampling rule and of the support."""
+"""Drawn models cover the uncertainty of coefficients, sampling rule and support."""
 
 import numpy as np
 import pytest
 
 from worker.identification.equations.regression import wider_root
-from worker.identification.estimation.coefficient_intervals import confidence_interval
-from worker.identification.model_sampling import draw_models
+from worker.identification.model_sampling import confidence_interval, draw_models
 from worker.identification.selection.best_subset import Estimate
 from worker.identification.selection.support_selection import (
     AlternativeSupport,

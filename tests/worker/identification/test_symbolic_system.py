@@ -85,7 +85,7 @@ def test_a_power_of_an_angle_is_refused() -> None:
 
 
 def test_fields_evaluated_together_are_the_sums_of_their_monomials() -> None:
-    """Also over more states than are taken together, and where a monomial that a field has not overflows."""
+    """Also over more states than one batch, and where a monomial that a field lacks overflows."""
     fields = Fields(
         tuple(
             field_from_terms(t, VARIABLES[:2], (None, None))

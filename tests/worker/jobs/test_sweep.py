@@ -10,13 +10,13 @@ from contract.kinds import JOB_REQUEST
 from contract.sweep import SweepJob
 from worker import pipeline
 from worker.analysis import AnalysisSettings
-from worker.fan_out.cache import SumCache
+from worker.fan_out.summing import SumCache
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.errors import IdentificationError
 from worker.identification.estimation.setup import Settings
 from worker.identification.sums.block_sums import BlockSums, Pass, sums_here
-from worker.jobs.parameter_sets import SweepEntry, sweep
 from worker.jobs.parameters import settings_of
+from worker.jobs.sweep import SweepEntry, sweep
 
 ANALYSIS = AnalysisSettings(model_only=True)
 

@@ -91,9 +91,9 @@ print(json.dumps([before, idle()]))
 """
 
 CALLED_BY_OTHERS = {
-    "worker.identification.selection.exact.fixed_point_arithmetic._add_digits",
-    "worker.identification.selection.exact.fixed_point_arithmetic._add_product",
-    "worker.identification.selection.exact.fixed_point_arithmetic._carry",
+    "worker.identification.selection.gauss_jordan._add_digits",
+    "worker.identification.selection.gauss_jordan._add_product",
+    "worker.identification.selection.gauss_jordan._carry",
     "worker.identification.sums.polynomial_moments._add_stretch",
 }
 

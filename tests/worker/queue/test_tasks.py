@@ -31,8 +31,7 @@ from storage.stores import Claim, Stores, StoreUnavailable
 from worker.fan_out.shards import Share, Sum
 from worker.jobs.problems import JobProblem
 from worker.progress import Report
-from worker.queue.memory_limit import memory_limited
-from worker.queue.tasks import Computation, Execute, run_job
+from worker.queue.tasks import Computation, Execute, memory_limited, run_job
 from worker.retry import LeaseLost
 
 TENANT = "lab"

@@ -24,8 +24,7 @@ from contract.kinds import JOB_REQUEST
 from contract.records import JobRecord
 from storage.names import result_name
 from storage.redis.jobs import JobStore
-from worker.queue.ssrf_guard import AddressRefused, is_permitted, permitted_addresses
-from worker.queue.webhooks import WebhookSender
+from worker.queue.webhooks import AddressRefused, WebhookSender, is_permitted, permitted_addresses
 
 TENANT = "lab"
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1"))
@@ -312,7 +311,7 @@ def test_a_name_with_an_address_inside_is_refused_whatever_else_it_has(
         return [(0, 0, 0, "", (text, 443)) for text in ("93.184.215.14", "10.0.0.1")]
 
     async def ask(networks: Any) -> Any:
-        monkeypatch.setattr("worker.queue.ssrf_guard.socket.getaddrinfo", found)
+        monkeypatch.setattr("worker.queue.webhooks.socket.getaddrinfo", found)
         return await permitted_addresses("rebound.example", 443, networks)
 
     with pytest.raises(AddressRefused):

@@ -164,10 +164,10 @@ def test_a_window_says_what_its_samples_alone_say() -> None:
     found = rolled(x, count=4, share=0.25)
     first = found.windows[0]
     alone = rolled(x[: first.n_increments + 1], count=1, share=0.99)
-    for together, own in zip(first.drift, alone.windows[0].drift, strict=True):
-        assert together.term == own.term
+    for all_instruments, own in zip(first.drift, alone.windows[0].drift, strict=True):
+        assert all_instruments.term == own.term
         # Its own kernels and weights: equal up to a small part of the error.
-        assert together.value == pytest.approx(own.value, abs=0.3 * (own.std_error or 0))
+        assert all_instruments.value == pytest.approx(own.value, abs=0.3 * (own.std_error or 0))
 
 
 def test_the_error_of_a_linear_process_s_gap_is_that_of_its_coefficient() -> None:

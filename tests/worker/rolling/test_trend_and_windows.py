@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from worker.identification.data.trajectories import from_arrays
-from worker.rolling.trend import trend_of
-from worker.rolling.windows import PIECES, along
+from worker.rolling.rolling import trend_of
+from worker.rolling.windows import PIECES, moving_windows
 
 
 def test_the_line_is_that_of_weighted_least_squares() -> None:
@@ -48,12 +48,12 @@ def test_windows_go_from_the_first_sample_to_the_last_and_are_as_long_as_asked(
     count: int, share: float
 ) -> None:
     data = from_arrays([np.sin(np.arange(50_001.0))], 0.01)
-    windows = along(data, count, None, share)
+    windows = moving_windows(data, count, None, share)
     begin, end = windows.span(0)
     assert begin == 0
     assert end - begin == pytest.approx(500 * share, rel=0.6 / PIECES)
     if count > 1:
         assert windows.span(count - 1)[1] == pytest.approx(500)
     assert np.all(np.diff(windows.edges) >= 0)
-    spans = [windows.span(i) for i in windows.apart()]
+    spans = [windows.span(i) for i in windows.disjoint()]
     assert all(second[0] >= first[1] - 1e-9 for first, second in pairwise(spans))

@@ -1,4 +1,4 @@
-"""Processes on a circle: a density with a current, complex rates, and passages that may go either way round."""
+"""Processes on a circle: a density with a current, complex rates, and passages either way round."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -7,54 +7,64 @@ from itertools import chain
 
 import numpy as np
 
-from worker.generator.circle.correlations import memory_on_the_circle
-from worker.generator.circle.degenerate_circle import circle_without_noise
+from worker.generator.circle.correlations import correlations_on_the_circle
 from worker.generator.circle.fourier import MODES, fourier_rates
 from worker.generator.circle.passages import circular_committor, circular_exit, circular_passage
-from worker.generator.circle.unrolled_circle import Turn, opened
-from worker.generator.line.effective_potential import effective_potential
-from worker.generator.line.extrapolation import extrapolated_beyond
+from worker.generator.circle.unrolled_circle import UnrolledCircle, unroll
+from worker.generator.line.domain.domain_scan import choose_window
+from worker.generator.line.domain.positive_diffusion import TOUCHING, zeros_of_diffusion
 from worker.generator.line.fixed_points import work_between
-from worker.generator.line.local_relaxation import local_relaxation
-from worker.generator.line.passages.committors import with_neighbours
-from worker.generator.line.stationary import law_on_grid
+from worker.generator.line.passages.splitting import with_neighbours
+from worker.generator.line.stationary import (
+    distribution_on_grid,
+    effective_potential,
+    local_relaxation,
+)
 from worker.generator.numerics.quadrature import CUMULATIVE, WEIGHTS
 from worker.generator.numerics.root_isolation import separators
 from worker.generator.numerics.roots import roots
 from worker.generator.process import ScalarProcess, read_only, values
-from worker.generator.quantities.barrier import Barrier
-from worker.generator.quantities.exit import Triple
-from worker.generator.quantities.fixed_point import FixedPoint
+from worker.generator.quantities.fixed_points import Barrier, FixedPoint
+from worker.generator.quantities.passages import Committor, Exit, Triple
 from worker.generator.quantities.regions import Pair, facing_numbers
-from worker.generator.quantities.report import GeneratorReport, Range
+from worker.generator.quantities.report import GeneratorReport, Range, extrapolated_beyond
 from worker.generator.quantities.spectrum import Spectrum
-from worker.generator.quantities.stationary import StationaryLaw
-from worker.generator.request import Questions, pairs_to_time
+from worker.generator.quantities.stationary import StationaryDistribution
+from worker.generator.request import AnalysisRequest, pairs_to_time
 
 SCAN = 2048
-"""Points of one turn at which fixed points are looked for."""
+"""Points of one turn at which fixed points are searched for."""
 SETTLED = 1e-8
 ANGLE = "the variable is an angle: its moments depend on the choice of origin, so they are omitted"
+NO_NOISE = (
+    "the diffusion is not positive everywhere on the circle, so these quantities are undefined; "
+    "give other terms"
+)
+DETERMINISTIC = (
+    "no stationary distribution with a density: the diffusion a is zero everywhere, the process "
+    "is deterministic"
+)
 
 
-def analysed_on_the_circle(model: ScalarProcess, questions: Questions) -> GeneratorReport:
-    """The report of a process whose coordinate is an angle; the turn starts at the domain's lower end, or at −period/2.
+def analysed_on_the_circle(model: ScalarProcess, request: AnalysisRequest) -> GeneratorReport:
+    """Return the report of a process whose coordinate is an angle.
 
-    Where a is not positive all the way round there is no law, but a reason.
+    The turn starts at the domain's lower end, or at −period/2. Where a is not positive all the way
+    round there is a reason in place of a stationary distribution.
     """
     assert model.period is not None
     low = model.bounds[0] if np.isfinite(model.bounds[0]) else -model.period / 2
     fixed = circular_fixed_points(model, low)
-    still = circle_without_noise(model, low, fixed, questions)
+    still = circle_without_noise(model, low, fixed, request)
     if still is not None:
         return still
-    pairs = pairs_to_time(questions, fixed, model.period)
-    between = with_neighbours(questions.committors, fixed)
-    circle = opened(model, low, points_of(fixed, pairs, between, questions.exits))
-    law, current = circular_law(circle, questions.density_points)
+    pairs = pairs_to_time(request, fixed, model.period)
+    between = with_neighbours(request.committors, fixed)
+    circle = unroll(model, low, points_of(fixed, pairs, between, request.exits))
+    law, current = circular_distribution(circle, request.density_points)
     barriers = circular_barriers(circle, fixed)
     passages = tuple(circular_passage(circle, start, to) for start, to in pairs)
-    spectrum = circular_spectrum(model, low, questions.eigenpairs)
+    spectrum = circular_spectrum(model, low, request.eigenpairs)
     return GeneratorReport(
         ergodic=True,
         reason=None,
@@ -62,18 +72,18 @@ def analysed_on_the_circle(model: ScalarProcess, questions: Questions) -> Genera
         boundaries="natural",
         stationary=law,
         spectrum=spectrum,
-        memory=memory_on_the_circle(
-            model, low, model.period, spectrum, questions.lags, questions.frequencies
+        correlations=correlations_on_the_circle(
+            model, low, model.period, spectrum, request.lags, request.frequencies
         ),
         fixed_points=fixed,
         barriers=barriers,
         passages=passages,
         committors=tuple(circular_committor(circle, pair) for pair in between),
-        exits=tuple(circular_exit(circle, asked) for asked in questions.exits),
+        exits=tuple(circular_exit(circle, asked) for asked in request.exits),
         effective_potential=effective_potential(circle.landscape, law.grid[0]),
         local_relaxation=local_relaxation(model, law.grid[0]),
         probability_current=current,
-        extrapolated=extrapolated_beyond(fixed, barriers, passages, questions.observed_range),
+        extrapolated=extrapolated_beyond(fixed, barriers, passages, request.observed_range),
     )
 
 
@@ -83,13 +93,23 @@ def points_of(
     between: Iterable[Pair],
     exits: Iterable[Triple],
 ) -> list[float]:
-    """Where panels have to meet, for all that is asked of a circle [state]."""
+    """Return where panels have to meet, for all that is asked of a circle [state].
+
+    Parameters
+    ----------
+    fixed : fixed points of the drift
+    pairs : passages
+    between : committors
+    exits : exits
+    """
     numbers = (facing_numbers(pair) or () for pair in between)
     return [*(point.at[0] for point in fixed), *chain.from_iterable((*pairs, *numbers, *exits))]
 
 
-def circular_law(circle: Turn, points: int) -> tuple[StationaryLaw, float]:
-    """The invariant law over one turn, equation (G17), and the probability current through every point [1/time]."""
+def circular_distribution(
+    circle: UnrolledCircle, points: int
+) -> tuple[StationaryDistribution, float]:
+    """Return the stationary distribution over one turn, (G17), and the current [1/time]."""
     landscape = circle.landscape
     _, psi, _ = landscape.at_nodes
     level = psi.mean(axis=1, keepdims=True)
@@ -102,17 +122,24 @@ def circular_law(circle: Turn, points: int) -> tuple[StationaryLaw, float]:
     log_inside = np.log(inside) - level
     log_rest = np.log(whole[:, None] - inside) - level
     ahead = np.logaddexp(after[:, None], log_rest)
-    behind = np.logaddexp(before[:, None], log_inside) - circle.climb
+    behind = np.logaddexp(before[:, None], log_inside) - circle.potential_gain
     tilted = replace(landscape, psi=psi + np.logaddexp(ahead, behind))
     grid = np.linspace(*circle.model.bounds, points)
-    law, log_total = law_on_grid(tilted, grid, ANGLE)
+    law, log_total = distribution_on_grid(tilted, grid, ANGLE)
     # C (1 − e^−Ψ) / 2 with the density's own constant C = 1/∫π.
-    current = 0.5 * np.exp(-log_total) * -np.expm1(-circle.climb)
+    current = 0.5 * np.exp(-log_total) * -np.expm1(-circle.potential_gain)
     return law, float(current)
 
 
 def circular_spectrum(model: ScalarProcess, low: float, count: int) -> Spectrum:
-    """The slowest rates on the turn from `low`, by Fourier's method, equation (G18); complex where the process goes round."""
+    """Return the slowest rates by Fourier's method, (G18); complex where the process goes round.
+
+    Parameters
+    ----------
+    model : process on a circle
+    low : where the turn starts [state]
+    count : number of rates
+    """
     assert model.period is not None
     rates, error = np.zeros(0, complex), np.full(count, np.inf)
     for modes in MODES:
@@ -121,7 +148,8 @@ def circular_spectrum(model: ScalarProcess, low: float, count: int) -> Spectrum:
             error = np.abs(rates - previous) / np.maximum(np.abs(rates), np.finfo(float).tiny)
             if np.all(error < SETTLED):
                 break
-    # A faster one that settled is not the slowest: what comes after one that did not is left out with it.
+    # A faster one that settled is not the slowest: what comes after one that did not is left out
+    # with it.
     settled = np.logical_and.accumulate(error < SETTLED**0.5)
     reason = None
     if not settled.all():
@@ -130,13 +158,16 @@ def circular_spectrum(model: ScalarProcess, low: float, count: int) -> Spectrum:
             if settled.any()
             else "the slowest rate does not converge"
         )
-        reason = f"{first}: the noise is too weak for the Fourier method; first-passage times are not affected"
+        reason = (
+            f"{first}: the noise is too weak for the Fourier method; first-passage times are not "
+            "affected"
+        )
     rates, error = rates[settled], error[settled]
     return Spectrum(read_only(rates), read_only(1 / rates.real), None, read_only(error), reason)
 
 
 def circular_fixed_points(model: ScalarProcess, low: float) -> tuple[FixedPoint, ...]:
-    """The drift's sign changes in the turn from `low`."""
+    """Return the fixed points of the drift in the turn from `low`."""
     assert model.period is not None
     period = model.period
     x = low + period * (np.arange(SCAN + 1) - 0.5) / SCAN
@@ -148,9 +179,11 @@ def circular_fixed_points(model: ScalarProcess, low: float) -> tuple[FixedPoint,
     return tuple(FixedPoint((float(inside[i]),), bool(stable[i]), float(slopes[i])) for i in order)
 
 
-def circular_barriers(circle: Turn, fixed: tuple[FixedPoint, ...]) -> tuple[Barrier, ...]:
-    """The two ways out of each well; a drift that goes round makes them unequal. The next well may be the same, one turn on.
-    Panels break at the fixed points."""
+def circular_barriers(circle: UnrolledCircle, fixed: tuple[FixedPoint, ...]) -> tuple[Barrier, ...]:
+    """Return the two ways out of each well; a drift that goes round makes them unequal.
+
+    The next well may be the same, one turn on. Panels break at the fixed points.
+    """
     period = circle.period
     barriers = []
     for well in (point.at[0] for point in fixed if point.stable):
@@ -172,3 +205,55 @@ def circular_barriers(circle: Turn, fixed: tuple[FixedPoint, ...]) -> tuple[Barr
                 Barrier(well, top, to, height, float(psi[0] - psi[1] + log_a[1] - log_a[0]))
             )
     return tuple(barriers)
+
+
+def circle_without_noise(
+    model: ScalarProcess, low: float, fixed: tuple[FixedPoint, ...], request: AnalysisRequest
+) -> GeneratorReport | None:
+    """Return the report where the noise is zero or negative somewhere; None where it is positive.
+
+    Parameters
+    ----------
+    model : process on a circle
+    low : where the turn starts [state]
+    fixed : fixed points of the drift
+    request : what is asked for
+    """
+    assert model.period is not None
+    line = replace(model, bounds=(low, low + model.period), period=None)
+    window = choose_window(line, None)
+    zeros = [zero for zero in dict.fromkeys(zeros_of_diffusion(line, window)) if zero is not None]
+    # The place where the turn is cut is no end: the noise has to be positive there too.
+    at_cut, largest = (
+        float(values(model.a, np.array([low]))[0]),
+        float(np.max(np.abs(window.diffusion))),
+    )
+    if not zeros and not at_cut > TOUCHING * largest:
+        zeros = [low]
+    if not zeros:
+        return None
+    positive = bool(np.any(window.diffusion > 0))
+    return GeneratorReport(
+        ergodic=False,
+        reason=_reason(zeros) if largest > 0 else DETERMINISTIC,
+        domain=line.bounds,
+        boundaries="natural",
+        fixed_points=fixed,
+        committors=tuple(Committor(*pair, None, NO_NOISE) for pair in request.committors),
+        exits=tuple(Exit.without(asked, NO_NOISE) for asked in request.exits),
+        local_relaxation=local_relaxation(
+            model, np.linspace(low, line.bounds[1], request.density_points)
+        )
+        if positive
+        else None,
+        extrapolated=extrapolated_beyond(fixed, (), (), request.observed_range),
+    )
+
+
+def _reason(zeros: list[float]) -> str:
+    places = " and ".join(f"x = {zero:.6g}" for zero in zeros)
+    return (
+        "no stationary distribution on the circle: the diffusion a is zero or negative at "
+        f"{places}, but must be positive "
+        "everywhere; give other terms"
+    )

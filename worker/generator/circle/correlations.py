@@ -10,32 +10,32 @@ from worker.generator.circle.fourier import (
     fourier_eigenvectors,
     fourier_generator,
 )
-from worker.generator.circle.unrolled_circle import Turn
-from worker.generator.numerics.correlation_functions import memory_of
+from worker.generator.circle.unrolled_circle import UnrolledCircle
+from worker.generator.numerics.correlation_functions import correlations_of
 from worker.generator.process import FloatArray, ScalarProcess
-from worker.generator.quantities.correlations import Memory, NoMemory
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.correlations import Correlations, NoCorrelations
+from worker.generator.quantities.passages import Timing
 from worker.generator.quantities.spectrum import Spectrum
 
 SETTLED = 1e-6
 """Change of C on doubling the modes below which it has settled."""
 SETTLED_RATES = 1e-5
 RESOLVED = 1e-3
-"""Last Fourier coefficient of the law below which C is right to its square, about."""
+"""Last Fourier coefficient of the distribution below which C is right to its square, about."""
 MOST_MODES = 64
-"""Modes that are spent on one of many models."""
+"""Largest number of modes for one of many models."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CircleCorrelations:
-    """A `Correlations`: C(t) = Re Σ w exp(−λt), equation (G32), of z = exp(2πix/P).
+    """`CorrelationFunctions` of z = exp(2πix/P): C(t) = Re Σ w exp(−λt), equation (G32).
 
     rates, weights   (n,) λ [1/time] and w, which add up to 1
     variance         1 − |⟨z⟩|²
-    modes            how many it was computed on
-    finest           |⟨zᵏ⟩| of the last of them, which vanishes where they resolve the law
-    few              of a reference, how many modes are enough for models near it: C is right on them to SETTLED, and the slowest
-                     rates to SETTLED_RATES
+    modes            number of modes it was computed on
+    finest           |⟨zᵏ⟩| of the last of them, which vanishes where they resolve the distribution
+    few              of a reference, how many modes are enough for models near it: C is right on
+                     them to SETTLED, and the slowest rates to SETTLED_RATES
     """
 
     rates: ComplexArray
@@ -49,9 +49,10 @@ class CircleCorrelations:
     def of(
         cls, model: ScalarProcess, low: float, period: float, modes: int
     ) -> "CircleCorrelations":
-        """On modes up to `modes`; `low` is where the turn starts [state]."""
+        """Compute the correlations on modes up to `modes`; the turn starts at `low` [state]."""
         generator = fourier_generator(model, low, period, modes)
-        # ⟨L f⟩ = 0 for every mode f but the constant gives the moments ⟨exp(2πikx/P)⟩, that of the constant being 1.
+        # ⟨L f⟩ = 0 for every mode f but the constant gives the moments ⟨exp(2πikx/P)⟩, that of the
+        # constant being 1.
         others = np.delete(np.arange(2 * modes + 1), modes)
         moments = np.ones(2 * modes + 1, np.complex128)
         moments[others] = np.linalg.solve(
@@ -73,54 +74,73 @@ class CircleCorrelations:
         return float(np.sum(self.weights / self.rates).real)
 
     def autocorrelation(self, lags: FloatArray) -> FloatArray:
-        """C at lags (n,): (1, n)."""
+        """Return C at lags (n,): (1, n)."""
         decay = np.exp(-np.abs(np.asarray(lags, dtype=np.float64))[:, None] * self.rates)
         return np.asarray((decay @ self.weights).real[None])
 
     def power_spectrum(self, frequencies: FloatArray) -> FloatArray:
-        """S at frequencies (n,) [1/time], of cos and sin together: (1, n) [time]."""
+        """Return S at frequencies (n,) [1/time], of cos and sin together: (1, n) [time]."""
         s = 2j * np.pi * np.asarray(frequencies, dtype=np.float64)[:, None]
         both = (1 / (self.rates + s) + 1 / (self.rates - s)) @ self.weights
         return np.asarray(2 * self.variance * both.real[None])
 
 
-def correlations_near(
-    model: ScalarProcess, turn: Turn, memory: Memory
+def perturbed_correlations(
+    model: ScalarProcess, turn: UnrolledCircle, correlations: Correlations
 ) -> CircleCorrelations | None:
-    """Of a model near the one that has this memory, on as few modes as resolve them both; None where that takes too many."""
-    if not isinstance(memory.correlations, CircleCorrelations):
+    """Return the correlations of a model near another, on as few modes as resolve both.
+
+    None where that takes too many.
+
+    Parameters
+    ----------
+    model : process on a circle
+    turn : its panels
+    correlations : of the other model
+    """
+    if not isinstance(correlations.functions, CircleCorrelations):
         return None
-    modes = memory.correlations.few
+    modes = correlations.functions.few
     while modes is not None and modes <= MOST_MODES:
         found = CircleCorrelations.of(model, turn.model.bounds[0], turn.period, modes)
         if found.finest < RESOLVED:
-            # Of a barrier too high for Fourier's method the slowest rate is rounding error.
+            # The slowest rate over a barrier too high for Fourier's method is rounding error.
             return found if found.rates.real.min() > 0 and found.integrated_time > 0 else None
         modes *= 2
     return None
 
 
-def memory_on_the_circle(
+def correlations_on_the_circle(
     model: ScalarProcess,
     low: float,
     period: float,
     spectrum: Spectrum,
     n_lags: int,
     n_frequencies: int,
-) -> Memory | NoMemory:
-    """Autocorrelation, power spectrum and integrated time of an angle."""
+) -> Correlations | NoCorrelations:
+    """Return autocorrelation, power spectrum and integrated time of an angle.
+
+    Parameters
+    ----------
+    model : process on a circle
+    low : where the turn starts [state]
+    period : of the circle [state]
+    spectrum : relaxation rates
+    n_lags, n_frequencies : how many of each are given
+    """
     if not len(spectrum.eigenvalues):
-        return NoMemory(
-            "the noise is too weak for the Fourier method that computes the autocorrelation of an angle"
+        return NoCorrelations(
+            "the noise is too weak for the Fourier method that computes the autocorrelation of "
+            "an angle"
         )
     slowest, fastest = (
         float(spectrum.eigenvalues[0].real),
         float(np.max(np.abs(spectrum.eigenvalues))),
     )
-    previous: tuple[CircleCorrelations, Memory] | None = None
+    previous: tuple[CircleCorrelations, Correlations] | None = None
     for modes in MODES:
         found = CircleCorrelations.of(model, low, period, modes)
-        memory = memory_of(
+        correlations = correlations_of(
             found,
             (
                 Timing.from_log(float(np.log(found.integrated_time)))
@@ -134,13 +154,13 @@ def memory_on_the_circle(
         )
         if previous is not None:
             coarse, before = previous
-            if np.max(np.abs(memory.autocorrelation - before.autocorrelation)) < SETTLED:
+            if np.max(np.abs(correlations.autocorrelation - before.autocorrelation)) < SETTLED:
                 away = np.min(np.abs(coarse.rates - spectrum.eigenvalues[:, None]), axis=1)
                 same = np.all(away < SETTLED_RATES * np.abs(spectrum.eigenvalues))
                 return replace(
-                    memory, correlations=replace(found, few=coarse.modes if same else modes)
+                    correlations, functions=replace(found, few=coarse.modes if same else modes)
                 )
-        previous = found, memory
-    return NoMemory(
+        previous = found, correlations
+    return NoCorrelations(
         "the autocorrelation does not converge: the noise is too weak for the Fourier method"
     )

@@ -15,12 +15,21 @@ ROUNDING = 1e-9
 """Relative imaginary part of a rate below which it is rounding error."""
 
 EXTRA = 5
-"""Rates beyond those asked for where the slowest alone are looked for, and the relative residual at which they are found."""
+"""Rates beyond those asked for where the slowest alone are computed, and the relative residual
+at which they are found."""
 SETTLED = 1e-8
 
 
 def fourier_generator(model: ScalarProcess, low: float, period: float, modes: int) -> ComplexArray:
-    """(2 modes + 1, 2 modes + 1): L of the functions exp(2πik(x − low)/period), k from −modes to modes [1/time]."""
+    """Return L of the functions exp(2πik(x − low)/period): (2 modes + 1, 2 modes + 1) [1/time].
+
+    Parameters
+    ----------
+    model : process on a circle
+    low : where the turn starts [state]
+    period : of the circle [state]
+    modes : k goes from −modes to modes
+    """
     x = low + period * np.arange(4 * modes) / (4 * modes)
     b, a = (np.fft.fft(values(f, x)) / len(x) for f in (model.b, model.a))
     k = np.arange(-modes, modes + 1)
@@ -30,30 +39,50 @@ def fourier_generator(model: ScalarProcess, low: float, period: float, modes: in
 
 
 def fourier_rates(model: ScalarProcess, low: float, period: float, modes: int) -> ComplexArray:
-    """(2 modes,) all rates on so many modes of the turn from `low`, the slowest first, equation (G18) [1/time]."""
+    """Return (2 modes,) all rates, the slowest first, equation (G18) [1/time].
+
+    Parameters
+    ----------
+    model : process on a circle
+    low : where the turn starts [state]
+    period : of the circle [state]
+    modes : highest Fourier mode
+    """
     found = eigvals(-in_real_functions(fourier_generator(model, low, period, modes)))
     return slowest_first(found.astype(np.complex128))[1:]
 
 
 def fourier_eigenvectors(generator: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
-    """Eigenvalues (n,) of −L from its matrix (n, n), and its eigenvectors as columns (n, n), in the same functions."""
+    """Return eigenvalues (n,) and eigenvectors, as columns (n, n), of −L from its matrix (n, n)."""
     rates, vectors = (array.astype(np.complex128) for array in eig(-in_real_functions(generator)))
     modes = len(generator) // 2
     cosines, sines = vectors[1 : modes + 1] / np.sqrt(2), 1j * vectors[modes + 1 :] / np.sqrt(2)
     return rates, np.concatenate([(cosines + sines)[::-1], vectors[:1], cosines - sines])
 
 
-def fourier_rates_near(
+def perturbed_fourier_rates(
     model: ScalarProcess, low: float, period: float, modes: int, reference: ComplexArray
 ) -> tuple[ComplexArray, float]:
-    """The slowest rates, some more than those (k,) of a reference that the model is near, on so many modes of the turn from `low`
-    [1/time]; and the last coefficients of the densities that decay at the k + 1 slowest, over their largest: where they are below
-    1e-3 the rates are right to 1e-4. No rates, and inf, where they are not found."""
+    """Return the slowest rates of a model near a reference, and the last Fourier coefficient.
+
+    The coefficient is that of the densities that decay at the k + 1 slowest rates, over their
+    largest: where it is below 1e-3 the rates are right to 1e-4. No rates, and inf, where they are
+    not found.
+
+    Parameters
+    ----------
+    model : process on a circle
+    low : where the turn starts [state]
+    period : of the circle [state]
+    modes : highest Fourier mode
+    reference : (k,) rates of the reference [1/time]
+    """
     matrix = in_real_functions(fourier_generator(model, low, period, modes))
-    # Not below the rate at which the first wave spreads, as a reference may know but one very slow rate.
+    # Not below the rate at which the first wave spreads, as a reference may know but one very slow
+    # rate.
     shift, count = max(float(np.abs(reference).max()), abs(float(matrix[1, 1]))), len(reference)
     factors = lu_factor(shift * np.eye(len(matrix)) - matrix)
-    # Of the transposed matrix, which moves densities: they are narrower than functions.
+    # The transposed matrix moves densities, which are narrower than functions.
     inverse = LinearOperator(
         matrix.shape, matvec=lambda x: lu_solve(factors, x, trans=1), dtype=np.float64
     )
@@ -75,7 +104,10 @@ def fourier_rates_near(
 
 
 def slowest_first(rates: ComplexArray) -> ComplexArray:
-    """(n,) eigenvalues of −L in order, that of the constant first, as it is zero; of a pair, the positive frequency is first."""
+    """Return (n,) eigenvalues of −L in order; of a pair, the positive frequency is first.
+
+    The eigenvalue of the constant is first, as it is zero.
+    """
     rates = rates[np.lexsort((-rates.imag, np.round(rates.real / np.abs(rates).max(), 12)))]
     return np.where(np.abs(rates.imag) < ROUNDING * np.abs(rates), rates.real, rates).astype(
         np.complex128
@@ -83,12 +115,14 @@ def slowest_first(rates: ComplexArray) -> ComplexArray:
 
 
 def in_real_functions(generator: ComplexArray) -> FloatArray:
-    """(n, n) the generator's matrix of the functions 1, √2 cos kωx, √2 sin kωx, k from 1, which is real: its eigenvalues take a
-    third of the time."""
+    """Return (n, n) the generator's matrix of the functions 1, √2 cos kωx, √2 sin kωx, k from 1.
+
+    It is real: its eigenvalues take a third of the time.
+    """
     modes = len(generator) // 2
     ahead, behind = generator[modes + 1 :, modes + 1 :], generator[modes + 1 :, modes - 1 :: -1]
     cosines, sines = ahead + behind, ahead - behind
-    # Of the constant there is no derivative: its column is zero.
+    # The constant has no derivative: its column is zero.
     first = np.sqrt(2) * generator[modes, modes + 1 :]
     below = np.zeros((2 * modes, 1))
     rows = np.block([[cosines.real, sines.imag], [-cosines.imag, sines.real]])

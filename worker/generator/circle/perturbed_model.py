@@ -8,44 +8,47 @@ from numpy.typing import NDArray
 
 from worker.generator.circle.analysis import (
     circular_barriers,
+    circular_distribution,
     circular_fixed_points,
-    circular_law,
     points_of,
 )
-from worker.generator.circle.correlations import RESOLVED, CircleCorrelations, correlations_near
-from worker.generator.circle.fourier import MODES, fourier_rates_near
-from worker.generator.circle.passages import circular_committor, circular_exit, passage_near
-from worker.generator.circle.unrolled_circle import opened
+from worker.generator.circle.correlations import (
+    RESOLVED,
+    CircleCorrelations,
+    perturbed_correlations,
+)
+from worker.generator.circle.fourier import MODES, perturbed_fourier_rates
+from worker.generator.circle.passages import circular_committor, circular_exit, perturbed_passage
+from worker.generator.circle.unrolled_circle import unroll
 from worker.generator.errors import GeneratorError
-from worker.generator.line.effective_potential import effective_potential
-from worker.generator.line.local_relaxation import local_relaxation
-from worker.generator.line.matched_fixed_points import (
+from worker.generator.line.fixed_points import (
     barriers_round,
     counterparts_round,
     fixed_points_at,
 )
 from worker.generator.line.spectrum import matched
+from worker.generator.line.stationary import effective_potential, local_relaxation
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view, values
-from worker.generator.quantities.correlations import Memory
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.correlations import Correlations
+from worker.generator.quantities.passages import Timing
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.quantities.spectrum import Spectrum
 
 LOOKS = 257
-"""Points of a turn at which it is seen whether the noise is positive."""
+"""Points of a turn at which the sign of the noise is checked."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NearOnTheCircle:
-    """Analyses models like one that was analysed, on its grids.
+class PerturbedCircleAnalysis:
+    """Analysis of models like one that was analysed, on its grids.
 
-    report  of the one that was analysed
+    report  report of the reference
     """
 
     report: GeneratorReport
 
     def slowest_rate(self, process: DiffusionProcess) -> float | None:
-        """The slowest rate of a process alone [1/time]; None where it has none."""
+        """Return the slowest rate of a process alone [1/time]; None where it has none."""
         spectrum = self(process).spectrum
         rate = (
             float(spectrum.eigenvalues[0].real)
@@ -55,14 +58,14 @@ class NearOnTheCircle:
         return rate if np.isfinite(rate) else None
 
     def __call__(self, process: DiffusionProcess) -> GeneratorReport:
-        """The report of a process; what it has not is nan, or not there."""
+        """Return the report of a process; what it does not have is nan, or not there."""
         try:
             return self._near(scalar_view(process))
         except GeneratorError as error:
             return GeneratorReport(False, error.args[0], process.domain[0], "natural")
 
-    def lawful(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
-        """(n,) whether the noise of each process is positive all the way round."""
+    def has_distribution(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
+        """Return (n,) whether the noise of each process is positive all the way round."""
         at = np.linspace(*self.report.domain, LOOKS)
         return np.array(
             [bool(np.all(values(scalar_view(process).a, at) > 0)) for process in processes],
@@ -75,20 +78,24 @@ class NearOnTheCircle:
         fixed = circular_fixed_points(model, low)
         pairs = [(p.start, p.to) for p in report.passages]
         between = [(c.start, c.to) for c in report.committors]
-        circle = opened(
+        circle = unroll(
             model,
             low,
             points_of(fixed, pairs, between, [(e.start, e.low, e.high) for e in report.exits]),
         )
         places, own = counterparts_round(report.fixed_points, fixed, period)
-        memory = report.memory
-        correlations = (
-            correlations_near(model, circle, memory) if isinstance(memory, Memory) else None
+        correlations = report.correlations
+        functions = (
+            perturbed_correlations(model, circle, correlations)
+            if isinstance(correlations, Correlations)
+            else None
         )
-        if isinstance(memory, Memory):
-            memory = None if correlations is None else remembered(memory, correlations)
+        if isinstance(correlations, Correlations):
+            correlations = None if functions is None else with_curves_of(correlations, functions)
         potential = report.effective_potential
-        law, current = circular_law(circle, 2 if potential is None else len(potential.grid))
+        law, current = circular_distribution(
+            circle, 2 if potential is None else len(potential.grid)
+        )
         return GeneratorReport(
             ergodic=True,
             reason=None,
@@ -97,11 +104,11 @@ class NearOnTheCircle:
             stationary=law,
             spectrum=None
             if report.spectrum is None
-            else _spectrum(model, low, report.spectrum, correlations),
-            memory=memory,
+            else _spectrum(model, low, report.spectrum, functions),
+            correlations=correlations,
             fixed_points=fixed_points_at(report, places),
             barriers=barriers_round(report, own, circular_barriers(circle, fixed) if own else ()),
-            passages=tuple(passage_near(circle, passage) for passage in report.passages),
+            passages=tuple(perturbed_passage(circle, passage) for passage in report.passages),
             committors=tuple(circular_committor(circle, pair) for pair in between),
             exits=tuple(circular_exit(circle, (e.start, e.low, e.high)) for e in report.exits),
             effective_potential=None
@@ -112,27 +119,27 @@ class NearOnTheCircle:
         )
 
 
-def remembered(like: Memory, own: CircleCorrelations) -> Memory:
-    """The curves of a model at the lags and frequencies of another."""
+def with_curves_of(like: Correlations, own: CircleCorrelations) -> Correlations:
+    """Return the curves of a model at the lags and frequencies of another."""
     return replace(
         like,
         autocorrelation=own.autocorrelation(like.lags),
         power_spectrum=own.power_spectrum(like.frequencies),
         integrated_times=(Timing.from_log(float(np.log(own.integrated_time))),),
-        correlations=own,
+        functions=own,
     )
 
 
 def _spectrum(
     model: ScalarProcess, low: float, like: Spectrum, own: CircleCorrelations | None
 ) -> Spectrum:
-    """The rates of a model on the turn from `low` that stand for another's, as far as it has them."""
+    """Return the rates of a model that stand for another's, as far as it has them."""
     assert model.period is not None
     wanted = like.eigenvalues
     if own is not None or not len(wanted):
         return like if own is None else replace(like, eigenvalues=matched(own.rates, wanted))
     for modes in MODES[1:]:
-        rates, last = fourier_rates_near(model, low, model.period, modes, wanted)
+        rates, last = perturbed_fourier_rates(model, low, model.period, modes, wanted)
         if last < RESOLVED:
             return replace(like, eigenvalues=matched(rates, wanted))
     return replace(like, eigenvalues=np.full(len(wanted), np.nan, complex))

@@ -14,21 +14,22 @@ from worker.generator.process import ScalarProcess
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Turn:
+class UnrolledCircle:
     """One turn [low, low + period) of a process.
 
-    model      the coefficients between reflecting ends at the cut; only ever integrated, never let run
-    landscape  ψ over the turn
-    climb      ψ gained in one turn, 0 where the process is in equilibrium
+    model           the coefficients between reflecting ends at the cut; only ever integrated, never
+                    simulated
+    landscape       ψ over the turn
+    potential_gain  ψ gained in one turn, 0 where the process is in equilibrium
     """
 
     model: ScalarProcess
     period: float
     landscape: Landscape
-    climb: float
+    potential_gain: float
 
     def cut_at(self, at: float) -> Landscape:
-        """The turn from `at` on, on any turn of it an edge of the panels [state]."""
+        """Return the turn from `at` on, on any turn of it an edge of the panels [state]."""
         here = self.landscape
         beginnings = here.edges[:-1]
         away = np.abs(np.mod(beginnings - at + self.period / 2, self.period) - self.period / 2)
@@ -38,15 +39,24 @@ class Turn:
             for array in (here.base, here.low, here.high, here.exponent, here.order, here.log_a)
         )
         later = np.arange(len(base)) >= len(base) - first
-        psi = np.roll(here.psi, -first, axis=0) + np.where(later, self.climb, 0.0)[:, None]
+        psi = np.roll(here.psi, -first, axis=0) + np.where(later, self.potential_gain, 0.0)[:, None]
         base = base + np.where(later, self.period, 0.0) + (at - beginnings[first])
         return Landscape(base, low, high, exponent, order, psi, log_a)
 
 
-def opened(model: ScalarProcess, low: float, points: Iterable[float] = ()) -> Turn:
-    """The circle cut at `low`, with panels that break at `points`, on whichever turn [state].
+def unroll(model: ScalarProcess, low: float, points: Iterable[float] = ()) -> UnrolledCircle:
+    """Cut the circle at `low`, with panels that break at `points`, on any turn [state].
 
-    Raises InvalidDomainError where a is not positive all the way round.
+    Parameters
+    ----------
+    model : process on a circle
+    low : where the turn starts [state]
+    points : breaks [state]
+
+    Raises
+    ------
+    InvalidDomainError
+        a is not positive all the way round.
     """
     assert model.period is not None
     period = model.period
@@ -55,11 +65,13 @@ def opened(model: ScalarProcess, low: float, points: Iterable[float] = ()) -> Tu
     if not np.all(window.diffusion > 0):
         at = float(window.points[np.argmin(window.diffusion)])
         raise InvalidDomainError(
-            f"the diffusion is not positive at x = {at:g}, which an angle must pass; give other terms"
+            f"the diffusion is not positive at x = {at:g}, which an angle must pass; give other "
+            "terms"
         )
     ends = classify_end(line, window, -1), classify_end(line, window, 1)
     breaks = (low + float(np.mod(point - low, period)) for point in points)
     landscape = build_landscape(line, window, ends, (*line.bounds, *breaks), (), np.inf)
-    # Panels meet without a jump, so ψ at either end of the turn is that of the first and the last panel.
+    # Panels meet without a jump, so ψ at either end of the turn is that of the first and the last
+    # panel.
     edges = landscape.psi_and_log_a(landscape.edges[[0, -1]])[0]
-    return Turn(line, period, landscape, float(edges[1] - edges[0]))
+    return UnrolledCircle(line, period, landscape, float(edges[1] - edges[0]))

@@ -1,14 +1,18 @@
-"""The analysis on the line: half-lines and intervals included."""
+"""The analysis on the line, half-lines and intervals included."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from worker.generator.line.correlations import memory_on_the_line
-from worker.generator.line.domain.boundaries import classify_end
+from worker.generator.line.correlations import correlations_on_the_line
+from worker.generator.line.domain.boundaries import (
+    Verdict,
+    classify_end,
+    ends_verdict,
+    noise_verdict,
+)
 from worker.generator.line.domain.domain_scan import Window, choose_window
-from worker.generator.line.domain.ergodicity import Verdict, ends_verdict, noise_verdict
 from worker.generator.line.domain.essential_support import (
     DEPTH,
     depth_for,
@@ -17,77 +21,91 @@ from worker.generator.line.domain.essential_support import (
     span_of_light_tails,
     wells_left_out,
 )
-from worker.generator.line.effective_potential import effective_potential
-from worker.generator.line.extrapolation import extrapolated_beyond
 from worker.generator.line.finite_volumes import Cells, cut_into_cells
 from worker.generator.line.fixed_points import barriers_of, fixed_points_of
 from worker.generator.line.landscape import Landscape
-from worker.generator.line.local_relaxation import local_relaxation
 from worker.generator.line.panels import build_landscape
-from worker.generator.line.passages.committors import committors_on_the_line
 from worker.generator.line.passages.distribution import passage_cells, passage_curve
-from worker.generator.line.passages.exits import exit_on_the_line
 from worker.generator.line.passages.kramers import Extrema, extrema_of, kramers_time
-from worker.generator.line.passages.mean_times import mean_time
+from worker.generator.line.passages.moments import (
+    cells_for_deviation,
+    mean_time,
+    standard_deviation,
+)
+from worker.generator.line.passages.splitting import committors_on_the_line, exit_on_the_line
 from worker.generator.line.passages.transform import Chain
-from worker.generator.line.passages.variance import cells_for_deviation, standard_deviation
 from worker.generator.line.spectrum import spectrum_of
-from worker.generator.line.stationary import stationary_law
+from worker.generator.line.stationary import (
+    effective_potential,
+    local_relaxation,
+    stationary_distribution,
+)
 from worker.generator.process import FloatArray, ScalarProcess
 from worker.generator.quantities.boundary import End
-from worker.generator.quantities.committor import Committor
-from worker.generator.quantities.exit import Exit
-from worker.generator.quantities.fixed_point import FixedPoint
-from worker.generator.quantities.passage import NoCurve, Passage, PassageCurve, quantiles_of
-from worker.generator.quantities.passage_time import Timing
-from worker.generator.quantities.report import GeneratorReport, Range
-from worker.generator.request import Questions, pairs_to_time
+from worker.generator.quantities.fixed_points import FixedPoint
+from worker.generator.quantities.passages import (
+    Committor,
+    Exit,
+    NoCurve,
+    Passage,
+    PassageCurve,
+    Timing,
+    quantiles_of,
+)
+from worker.generator.quantities.report import GeneratorReport, Range, extrapolated_beyond
+from worker.generator.request import AnalysisRequest, pairs_to_time
 
-NO_NOISE = "the diffusion is not positive in the domain, so these quantities are undefined; give another domain or other terms"
+NO_NOISE = (
+    "the diffusion is not positive in the domain, so these quantities are undefined; give "
+    "another domain or other terms"
+)
 
 
 def analysed_on_the_line(
-    model: ScalarProcess, questions: Questions
+    model: ScalarProcess, request: AnalysisRequest
 ) -> tuple[GeneratorReport, Landscape | None]:
-    """The report and the landscape it was read from; without a stationary law there is none, and the report keeps the fixed
-    points, barriers and passages that make sense without one."""
+    """Return the report and the landscape it was read from.
+
+    Without a stationary distribution there is no landscape, and the report keeps the fixed points,
+    barriers and passages that make sense without one.
+    """
     window = choose_window(
-        model, questions.observed_range, [x for numbers in questions.on_the_line for x in numbers]
+        model, request.observed_range, [x for numbers in request.on_the_line for x in numbers]
     )
-    verdict = noise_verdict(model, window, questions.observed_range)
+    verdict = noise_verdict(model, window, request.observed_range)
     if not verdict.usable:
-        return _without_noise(model, window, verdict, questions), None
+        return _without_noise(model, window, verdict, request), None
     ends = classify_end(model, window, -1), classify_end(model, window, 1)
     landscape, fixed = resolve(
-        model, window, ends, questions.on_the_line, depth_for(questions.eigenpairs, DEPTH)
+        model, window, ends, request.on_the_line, depth_for(request.eigenpairs, DEPTH)
     )
-    verdict = ends_verdict(ends, fixed, questions.observed_range)
-    report = _kinetics(model, window, ends, landscape, fixed, verdict, questions)
+    verdict = ends_verdict(ends, fixed, request.observed_range)
+    report = _kinetics(model, window, ends, landscape, fixed, verdict, request)
     if not verdict.ergodic:
         return report, None
-    law = stationary_law(
-        landscape, window, ends, questions.density_points, questions.observed_range
+    law = stationary_distribution(
+        landscape, window, ends, request.density_points, request.observed_range
     )
     grid = law.grid[0]
-    span = inhabited(landscape, questions.eigenpairs)
+    span = inhabited(landscape, request.eigenpairs)
     within = part_of(landscape, span)
     spectrum = spectrum_of(
-        within, ends, questions.eigenpairs, grid=grid if questions.eigenfunctions else None
+        within, ends, request.eigenpairs, grid=grid if request.eigenfunctions else None
     )
     wells = [point.at[0] for point in report.fixed_points if point.stable]
-    said = [spectrum.reason, wells_left_out(span, questions.eigenpairs, wells)]
+    said = [spectrum.reason, wells_left_out(span, request.eigenpairs, wells)]
     spectrum = replace(
         spectrum, reason="; ".join(sentence for sentence in said if sentence) or None
     )
     light = part_of(landscape, span_of_light_tails(span, landscape))
-    memory = memory_on_the_line(
-        light, within, ends, law, spectrum, questions.lags, questions.frequencies
+    correlations = correlations_on_the_line(
+        light, within, ends, law, spectrum, request.lags, request.frequencies
     )
     report = replace(
         report,
         stationary=law,
         spectrum=spectrum,
-        memory=memory,
+        correlations=correlations,
         effective_potential=effective_potential(landscape, grid),
         local_relaxation=local_relaxation(model, grid),
     )
@@ -101,9 +119,15 @@ def resolve(
     asked: Sequence[tuple[float, ...]],
     depth: float,
 ) -> tuple[Landscape, tuple[FixedPoint, ...]]:
-    """The landscape, with panels that break at the fixed points and at the points asked about, and the fixed points.
+    """Return the landscape, with breaks at fixed points and points asked for, and the fixed points.
 
-    depth   fall of the log-density, beyond the outermost of these, at which the panels end
+    Parameters
+    ----------
+    model : process in one coordinate
+    window : centre, scale and scan of the domain
+    ends : lower and upper end, classified
+    asked : tuples of states that are asked about [state]
+    depth : fall of the log-density, beyond the outermost break, at which the panels end
     """
     points = [point for numbers in asked for point in numbers]
     fixed = fixed_points_of(model, window)
@@ -120,15 +144,15 @@ def _kinetics(
     landscape: Landscape,
     fixed: tuple[FixedPoint, ...],
     verdict: Verdict,
-    questions: Questions,
+    request: AnalysisRequest,
 ) -> GeneratorReport:
-    """The part of the report that needs no stationary law."""
+    """Return the part of the report that needs no stationary distribution."""
     extrema, barriers = extrema_of(model, landscape, fixed), barriers_of(model, landscape, fixed)
     cells = cut_into_cells(landscape, 4)
     passages = _passages(
-        landscape, cells, ends, extrema, pairs_to_time(questions, fixed, window.scale)
+        landscape, cells, ends, extrema, pairs_to_time(request, fixed, window.scale)
     )
-    grid = _plain_grid(model, window, questions)
+    grid = _plain_grid(model, window, request)
     return GeneratorReport(
         ergodic=verdict.ergodic,
         reason=verdict.reason,
@@ -138,11 +162,11 @@ def _kinetics(
         fixed_points=fixed,
         barriers=barriers,
         passages=passages,
-        committors=committors_on_the_line(landscape, ends, questions.committors, fixed),
-        exits=tuple(exit_on_the_line(cells, ends, asked) for asked in questions.exits),
+        committors=committors_on_the_line(landscape, ends, request.committors, fixed),
+        exits=tuple(exit_on_the_line(cells, ends, asked) for asked in request.exits),
         effective_potential=effective_potential(landscape, grid),
         local_relaxation=local_relaxation(model, grid),
-        extrapolated=extrapolated_beyond(fixed, barriers, passages, questions.observed_range),
+        extrapolated=extrapolated_beyond(fixed, barriers, passages, request.observed_range),
     )
 
 
@@ -176,7 +200,7 @@ def _law_of(
 
 
 def _without_noise(
-    model: ScalarProcess, window: Window, verdict: Verdict, questions: Questions
+    model: ScalarProcess, window: Window, verdict: Verdict, request: AnalysisRequest
 ) -> GeneratorReport:
     fixed = fixed_points_of(model, window)
     positive = bool(np.any(window.diffusion > 0))
@@ -186,16 +210,16 @@ def _without_noise(
         domain=model.bounds,
         boundaries="natural",
         fixed_points=fixed,
-        committors=tuple(Committor(*pair, None, NO_NOISE) for pair in questions.committors),
-        exits=tuple(Exit.without(asked, NO_NOISE) for asked in questions.exits),
-        local_relaxation=local_relaxation(model, _plain_grid(model, window, questions))
+        committors=tuple(Committor(*pair, None, NO_NOISE) for pair in request.committors),
+        exits=tuple(Exit.without(asked, NO_NOISE) for asked in request.exits),
+        local_relaxation=local_relaxation(model, _plain_grid(model, window, request))
         if positive
         else None,
-        extrapolated=extrapolated_beyond(fixed, (), (), questions.observed_range),
+        extrapolated=extrapolated_beyond(fixed, (), (), request.observed_range),
     )
 
 
-def _plain_grid(model: ScalarProcess, window: Window, questions: Questions) -> FloatArray:
+def _plain_grid(model: ScalarProcess, window: Window, request: AnalysisRequest) -> FloatArray:
     low = max(model.bounds[0], window.centre - 4 * window.scale)
     high = min(model.bounds[1], window.centre + 4 * window.scale)
-    return np.linspace(low, high, questions.density_points)
+    return np.linspace(low, high, request.density_points)

@@ -1,4 +1,4 @@
-"""Autocorrelation and power spectrum on the line, from the chain of the cells with all its modes."""
+"""Autocorrelation and power spectrum on the line, from all modes of the chain of the cells."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,38 +6,43 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.generator.line.domain.boundaries import TOLERANCE
 from worker.generator.line.finite_volumes import Cells, cut_into_cells
-from worker.generator.line.integrated_autocorrelation import integrated_time
 from worker.generator.line.landscape import Landscape
+from worker.generator.line.panels import MAX_RISE
 from worker.generator.line.spectrum import PHASE, coarse_rates, parts_for
 from worker.generator.line.stationary import log_total_mass
-from worker.generator.numerics.correlation_functions import memory_of
+from worker.generator.numerics.correlation_functions import correlations_of
 from worker.generator.numerics.laplace_inversion import ComplexArray, from_transform
-from worker.generator.numerics.quadrature import WEIGHTS
+from worker.generator.numerics.quadrature import CUMULATIVE, WEIGHTS
 from worker.generator.process import FloatArray
 from worker.generator.quantities.boundary import End
-from worker.generator.quantities.correlations import Memory, NoMemory
+from worker.generator.quantities.correlations import Correlations, NoCorrelations
+from worker.generator.quantities.passages import Timing
 from worker.generator.quantities.spectrum import Spectrum
-from worker.generator.quantities.stationary import StationaryLaw
+from worker.generator.quantities.stationary import StationaryDistribution
 
 RESOLVED_RATES = 5
-"""Cells are as fine as the spectrum's for this many rates: what is faster hardly appears in the coordinate itself."""
+"""Number of rates for which cells are as fine as the spectrum's: faster modes hardly appear in
+x."""
 NEGLIGIBLE = 1e-10
 """Share of probability and variance on either side that is left out."""
 RADIANS = 6.0
-"""Far from the mean, of an eigenfunction over a doubling of the distance: from there the process takes its time to come back."""
+"""Phase of an eigenfunction, far from the mean, over a doubling of the distance.
+
+The process takes its time to come back from there."""
 HELD = 1e-4
-"""Relative difference of the variance on the cells from the exact one up to which they hold the tails."""
+"""Relative error of the variance on the cells up to which they hold the tails."""
 LARGEST_LOG = 690.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Network:
-    """The cells' edges as capacities with resistances between them.
+    """Edges of the cells as capacities with resistances between them.
 
     x            (n,) the edges, about their mean and over their standard deviation
-    mass         (n,) share of the probability that belongs to each
-    resistance   (n − 1,) between neighbours [time]
+    mass         (n,) share of the probability that belongs to each edge
+    resistance   (n − 1,) between neighbouring edges [time]
     variance     of the edges [state²]
     """
 
@@ -48,6 +53,7 @@ class Network:
 
     @classmethod
     def of(cls, cells: Cells) -> "Network":
+        """Return the network of the cells."""
         node_mass = cells.log_node_mass
         total = np.logaddexp.reduce(node_mass)
         mass = np.exp(node_mass - total)
@@ -57,9 +63,9 @@ class Network:
         return cls(x / np.sqrt(variance), mass, resistance, variance)
 
     def transform(self, s: ComplexArray) -> ComplexArray:
-        """∫_0^∞ e^(−st) C(t) dt at s (k,) off the negative axis, equation (G30)."""
-        # Elimination from left to right. Every sum is one of numbers whose angles differ by less than that of s: nothing
-        # cancels, and the slowest rate keeps its digits beside the fastest.
+        """Return ∫_0^∞ e^(−st) C(t) dt at s (k,) off the negative axis, equation (G30)."""
+        # Elimination from left to right. Every sum is one of numbers whose angles differ by less
+        # than that of s: nothing cancels, and the slowest rate keeps its digits beside the fastest.
         admittance = s * self.mass[0]
         source = np.full(s.shape, self.mass[0] * self.x[0], np.complex128)
         total = np.zeros(s.shape, np.complex128)
@@ -73,9 +79,9 @@ class Network:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LineCorrelations:
-    """A `Correlations`, from two levels of cells.
+    """`CorrelationFunctions` from two levels of cells.
 
-    variance   of the stationary law [state²]
+    variance   of the stationary distribution [state²]
     """
 
     fine: Network
@@ -83,14 +89,14 @@ class LineCorrelations:
     variance: float
 
     def autocorrelation(self, lags: FloatArray) -> FloatArray:
-        """C at lags (n,), to 1e-5: (1, n)."""
+        """Return C at lags (n,), to 1e-5: (1, n)."""
         lags = np.abs(np.asarray(lags, dtype=np.float64))
         found, later = np.ones(lags.shape), lags > 0
         found[later] = self._both(lambda chain: from_transform(chain.transform, lags[later]))
         return found[None]
 
     def power_spectrum(self, frequencies: FloatArray) -> FloatArray:
-        """S at frequencies (n,) [1/time]: (1, n) [state²·time]."""
+        """Return S at frequencies (n,) [1/time]: (1, n) [state²·time]."""
         s = np.asarray(2j * np.pi * frequencies, dtype=np.complex128)
         return np.asarray(
             4 * self.variance * self._both(lambda chain: chain.transform(s).real)[None]
@@ -101,20 +107,29 @@ class LineCorrelations:
         return (4 * of(self.fine) - of(self.coarse)) / 3
 
 
-def memory_on_the_line(
+def correlations_on_the_line(
     landscape: Landscape,
     inhabited: Landscape,
     ends: tuple[End, End],
-    law: StationaryLaw,
+    law: StationaryDistribution,
     spectrum: Spectrum,
     n_lags: int,
     n_frequencies: int,
-) -> Memory | NoMemory:
-    """Autocorrelation, power spectrum and integrated time of a model with a stationary law, which `inhabited` holds all but tails
-    that fall like a power."""
+) -> Correlations | NoCorrelations:
+    """Return autocorrelation, power spectrum and integrated time of a model with a distribution.
+
+    Parameters
+    ----------
+    landscape : panels that hold all of the distribution
+    inhabited : its part that holds all but tails that fall like a power
+    ends : lower and upper end, classified
+    law : stationary distribution
+    spectrum : relaxation rates
+    n_lags, n_frequencies : how many of each are given
+    """
     mean, variance = law.mean[0], law.covariance[0][0]
     if mean is None or variance is None:
-        return NoMemory("the variance is infinite, so there is no autocorrelation function")
+        return NoCorrelations("the variance is infinite, so there is no autocorrelation function")
     log_total = log_total_mass(landscape)
     decay = _initial_decay(landscape, log_total, variance)
     fastest = max(
@@ -126,7 +141,7 @@ def memory_on_the_line(
     cells = cut_into_cells(landscape, 2 * parts, rows)
     fine, coarse = Network.of(cells), Network.of(cells.halved())
     if abs((4 * fine.variance - coarse.variance) / 3 - variance) > HELD * variance:
-        return NoMemory(
+        return NoCorrelations(
             "the density's tail is too heavy: most of the variance comes from extremely rare values"
         )
     time = integrated_time(landscape, ends, log_total, mean, variance)
@@ -135,7 +150,7 @@ def memory_on_the_line(
         if len(spectrum.eigenvalues)
         else min(decay, 1 / (time.value or np.inf) or decay)
     )
-    return memory_of(
+    return correlations_of(
         LineCorrelations(fine, coarse, variance),
         (time,),
         slowest=slowest,
@@ -153,10 +168,15 @@ def mesh_of_curves(
     variance: FloatArray,
     phase: float = PHASE,
 ) -> tuple[NDArray[np.int64], slice]:
-    """Cells per panel, and the panels that hold all but a negligible part of probability and variance; of (...) models on the
-    same panels what each of them needs.
+    """Return the cells per panel, and the panels that hold nearly all probability and variance.
 
-    fastest  rate whose eigenfunction turns by `phase` radians over a cell at most [1/time]
+    Parameters
+    ----------
+    landscape : of (...) models on one set of panels, which get what each of them needs
+    fastest : rate whose eigenfunction turns by `phase` radians over a cell at most [1/time]
+    log_total : (...) log ∫π
+    mean, variance : (...) of the stationary distribution [state], [state²]
+    phase : largest phase over a cell [radian]
     """
     x, psi, log_a = landscape.at_nodes
     log_total, mean, variance = (moment[..., None, None] for moment in (log_total, mean, variance))
@@ -174,13 +194,115 @@ def mesh_of_curves(
 
 
 def _most(of_panels: FloatArray) -> FloatArray:
-    """(P,) the largest of the models."""
+    """Return (P,) the largest of the models' values on each panel."""
     return np.asarray(of_panels.reshape(-1, of_panels.shape[-1]).max(axis=0))
 
 
 def _initial_decay(landscape: Landscape, log_total: float, variance: float) -> float:
-    """The rate ⟨a⟩/(2 variance) at which C begins to fall [1/time]."""
+    """Return the rate ⟨a⟩/(2 variance) at which C begins to fall [1/time]."""
     _, psi, _ = landscape.at_nodes
     return float(
         np.sum(landscape.half[:, None] * WEIGHTS * np.exp(psi - log_total)) / (2 * variance)
     )
+
+
+def integrated_time(
+    landscape: Landscape, ends: tuple[End, End], log_total: float, mean: float, variance: float
+) -> Timing:
+    """Return ∫_0^∞ C dt = ∫ r N² dx / variance, equation (G31), to 1e-9.
+
+    Here r = 2/(aπ) and N(x) = ∫_{−∞}^x (z − mean) π dz.
+
+    Parameters
+    ----------
+    landscape : panels that hold all of the distribution
+    ends : lower and upper end, classified
+    log_total : log ∫π
+    mean, variance : of the stationary distribution [state], [state²]
+    """
+    for end in ends:
+        power = _power_of_tail(end)
+        if power is not None and power > -1 - TOLERANCE:
+            reason = (
+                "correlations decay too slowly for their integral: excursions towards "
+                f"{end.place} are too long"
+            )
+            return Timing(None, reason)
+    low, high = (_moment_of_tail(landscape, ends[side], side, log_total, mean) for side in (0, 1))
+    inside = _log_rise(
+        landscape, _smooth(landscape), np.asarray(log_total), np.asarray(mean), (low, high)
+    )
+    beyond = [
+        _rise_of_tail(landscape, ends[side], side, log_total, mean, (low, high)[side])
+        for side in (0, 1)
+    ]
+    return Timing.from_log(float(np.logaddexp.reduce([float(inside), *beyond]) - np.log(variance)))
+
+
+def _smooth(landscape: Landscape) -> NDArray[np.bool_]:
+    """Return (P,) the panels that count.
+
+    Polynomials follow neither r nor N on a steep panel; it lies e^−NEAR below a top and above a
+    bottom, so that r N² is nothing there.
+    """
+    return np.asarray(np.ptp(landscape.psi, axis=-1) <= MAX_RISE)
+
+
+def _log_rise(
+    landscape: Landscape,
+    counted: NDArray[np.bool_],
+    log_total: FloatArray,
+    mean: FloatArray,
+    tails: tuple[float, float],
+) -> FloatArray:
+    """Return (...) log ∫ r N² over the panels; `tails` are ∫ (z − mean) π beyond them."""
+    x, psi, log_a = landscape.at_nodes
+    half = landscape.half[:, None]
+    log_total, mean = log_total[..., None, None], mean[..., None, None]
+    moment = (x - mean) * np.exp(psi - log_a - log_total)
+    inside, whole = half * (moment @ CUMULATIVE.T), half[:, 0] * (moment @ WEIGHTS)
+    # Each integral, taken from its own side, is a sum without a change of sign.
+    from_left = (tails[0] + np.cumsum(whole, axis=-1) - whole)[..., None] + inside
+    from_right = (tails[1] + np.cumsum(whole[..., ::-1], axis=-1)[..., ::-1] - whole)[..., None] + (
+        whole[..., None] - inside
+    )
+    flow = np.abs(np.where(x < mean, from_left, from_right))
+    with np.errstate(divide="ignore"):
+        log_rise = np.log(2) + log_total - psi + 2 * np.log(flow)
+        top = np.maximum(log_rise.max(axis=-1), -1e300)
+        pieces = top + np.log(half[:, 0] * (np.exp(log_rise - top[..., None]) @ WEIGHTS))
+    return np.asarray(np.logaddexp.reduce(np.where(counted, pieces, -np.inf), axis=-1))
+
+
+def _power_of_tail(end: End) -> float | None:
+    """Return the power of r N² in |o| at an open end with π ~ |o|^power and a ~ |o|^growth.
+
+    None where the density falls faster than any power.
+    """
+    if end.power is None or end.growth is None or np.isfinite(end.at):
+        return None
+    return end.power + 4 - end.growth
+
+
+def _moment_of_tail(
+    landscape: Landscape, end: End, side: int, log_total: float, mean: float
+) -> float:
+    """Return ∫ (z − mean) π beyond the last panel."""
+    if np.isinf(landscape.tails[side]) or end.power is None:
+        return 0.0
+    share = (end.power + 1) / (end.power + 2) if np.isinf(end.at) else 1.0
+    return float(
+        np.exp(landscape.tails[side] - log_total) * (landscape.edges[-side] - mean) * share
+    )
+
+
+def _rise_of_tail(
+    landscape: Landscape, end: End, side: int, log_total: float, mean: float, moment: float
+) -> float:
+    """Return log ∫ r N² beyond the last panel."""
+    power = _power_of_tail(end)
+    if power is None or moment == 0:
+        return -np.inf
+    edge: FloatArray = landscape.edges[[-side]]
+    log_r = np.log(2) + log_total - float(landscape.psi_and_log_a(edge)[0][0])
+    return float(log_r + 2 * np.log(abs(moment)) + np.log(abs(edge[0] - mean) / abs(power + 1)))

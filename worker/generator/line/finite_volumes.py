@@ -1,7 +1,8 @@
-"""The line cut into cells, each reduced to three positive numbers that add up: mass on its left, mass on its right, resistance.
+"""The line cut into cells, each reduced to three positive numbers that add up.
 
-Everything about relaxation and passage times is a sum of products of these three, without a subtraction, so that barriers of
-any height keep all their digits. They are kept as logarithms, so that nothing overflows.
+They are the mass on its left, the mass on its right, and the resistance. Everything about
+relaxation and first-passage times is a sum of products of these three, without a subtraction, so
+that barriers of any height keep all their digits. Logarithms of them never overflow.
 """
 
 from dataclasses import dataclass
@@ -14,24 +15,27 @@ from worker.generator.numerics.quadrature import at_edges, rule, subdivision
 from worker.generator.process import FloatArray
 
 CELL_ORDER = 8
-"""Gauss nodes of one cell."""
+"""Number of Gauss nodes of one cell."""
 STEEP = 4.0
 """Change of ψ over a cell beyond which its integrals are taken from their asymptotic forms."""
 SLOWEST = 20.0
-"""How many times less than its mean ψ's slope may be within a cell."""
+"""Factor by which ψ's slope within a cell may be less than its mean."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """Equation (G8): with r = 2/(aπ), R = ∫r over the cell and θ(x) the share of R left of x; (..., n) stands for (n,) of one
-    model and (m, n) of several models on the same cells.
+    """Cells of the line, equation (G8).
+
+    With r = 2/(aπ), R = ∫r over the cell and θ(x) the share of R left of x. The shape (..., n)
+    stands for (n,) of one model and (m, n) of several models on the same cells.
 
     edges           (n + 1,) [state]
     log_resistance  (..., n) log R [time/state of π's unit]
-    log_left        (..., n) log ∫ π (1 − θ), the part of the cell's mass that belongs to its left edge
+    log_left        (..., n) log ∫ π (1 − θ), the part of the cell's mass that belongs to its left
+                    edge
     log_right       (..., n) log ∫ π θ, the part that belongs to its right edge
     tails           log mass below the first and above the last edge
-    gaps            log resistance from the first and the last edge to an end of the domain that is reached
+    gaps            log resistance from the first and the last edge to an end that is reached
     """
 
     edges: FloatArray
@@ -67,11 +71,11 @@ class Cells:
         return np.asarray(np.logaddexp.accumulate(masses, axis=-1))[..., ::-1]
 
     def edge_at(self, x: float) -> int:
-        """Number of the edge nearest to x [state]."""
+        """Return the number of the edge nearest to x [state]."""
         return int(np.argmin(np.abs(self.edges - x)))
 
     def halved(self) -> "Cells":
-        """Neighbouring cells merged in pairs (their number is even), equation (G9)."""
+        """Return the cells merged in neighbouring pairs (their number is even), equation (G9)."""
         (r_first, r_second), (left_first, left_second), (right_first, right_second) = (
             (array[..., 0::2], array[..., 1::2])
             for array in (self.log_resistance, self.log_left, self.log_right)
@@ -90,7 +94,14 @@ class Cells:
 def cut_into_cells(
     landscape: Landscape, parts: NDArray[np.int64] | int = 1, rows: slice = slice(None)
 ) -> Cells:
-    """Each panel of `rows` in `parts` equal cells (a number, or one per panel: (P,) powers of 2)."""
+    """Cut the panels of a landscape into cells.
+
+    Parameters
+    ----------
+    landscape : of one model, or of several on the same panels
+    parts : equal cells of each panel: a number, or (P,) powers of 2
+    rows : panels that are cut
+    """
     index = np.arange(len(landscape.base))[rows]
     counts = np.broadcast_to(np.asarray(parts, dtype=int), index.shape)
     starts = np.cumsum(counts) - counts
@@ -132,7 +143,7 @@ def _after(array: FloatArray, value: float) -> FloatArray:
 
 
 def _integrals(psi: FloatArray, log_a: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Logs of R, ∫π(1 − θ) and ∫πθ per half width of the cell, over the last axis."""
+    """Return the logs of R, ∫π(1 − θ) and ∫πθ per half width of the cell, over the last axis."""
     weights, cumulative = rule(CELL_ORDER)
     nodes, _ = subdivision(1, CELL_ORDER)
     bottom, top = psi.min(axis=-1), psi.max(axis=-1)
@@ -154,11 +165,12 @@ def _integrals(psi: FloatArray, log_a: FloatArray) -> tuple[FloatArray, FloatArr
 
 
 def _steep(psi: FloatArray, log_a: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The same three where ψ rises or falls so much that a polynomial does not follow exp(±ψ).
+    """Return the three logs where ψ changes so much that a polynomial does not follow exp(±ψ).
 
-    The resistance lies at the edge where ψ is low, the mass at the other; both are as at a straight ψ between the two edges,
-    whose values are those of the neighbours, so that nothing is gained or lost from one cell to the next. Their product, which is
-    the time to go down the cell, is ∫ 2/(a |ψ'|).
+    The resistance lies at the edge where ψ is low, the mass at the other; both are as at a straight
+    ψ between the two edges, whose values are those of the neighbours, so that nothing is gained or
+    lost from one cell to the next. Their product, which is the time to go down the cell, is ∫ 2/(a
+    |ψ'|).
     """
     weights, _ = rule(CELL_ORDER)
     to_edges, derivative = at_edges(CELL_ORDER)

@@ -1,4 +1,4 @@
-"""The log-density on panels, equation (G1): the one integral ψ = ∫2b/a dx, on which every other file stands."""
+"""The log-density on panels, (G1): the one integral ψ = ∫2b/a dx that all else stands on."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,16 +14,20 @@ IndexArray = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Landscape:
-    """ψ = ∫2b/a dx and log a on panels from left to right, equation (G1); log π = ψ − log a up to a constant. (..., P) stands for
-    (P,) of one model and (m, P) of several models on the same panels.
+    """ψ = ∫2b/a dx and log a on panels from left to right, equation (G1).
 
-    base, low, high   (P,) a panel covers base + [low, high] [state]; near a finite end the base is that end, so that
-                      distances to it keep all their digits
+    The density is log π = ψ − log a up to a constant. The shape (..., P) stands for (P,) of one
+    model and (m, P) of several models on the same panels.
+
+    base, low, high   (P,) a panel covers base + [low, high] [state]; near a finite end the base is
+                      that end, so that distances to it keep all their digits
     exponent          (P,) singular part of ψ is exponent · log|offset|
     order             (P,) singular part of log a is order · log|offset|
     psi, log_a        (..., P, ORDER) regular parts at the Gauss nodes
-    tails             log mass that lies beyond the first and the last panel, in the units of π; −inf where none does
-    gaps              log resistance from the first and the last panel to an end that is reached; −inf where there is none left
+    tails             log mass beyond the first and the last panel, in the units of π; −inf where
+                      none is
+    gaps              log resistance from the first and the last panel to an end that is reached;
+                      −inf where there is none left
     """
 
     base: FloatArray
@@ -43,7 +47,7 @@ class Landscape:
 
     @cached_property
     def edges(self) -> FloatArray:
-        """(P + 1,) the panels' ends [state]."""
+        """(P + 1,) ends of the panels [state]."""
         return np.append(self.base + self.low, self.base[-1] + self.high[-1])
 
     @cached_property
@@ -54,22 +58,29 @@ class Landscape:
     def interpolated(
         self, points: FloatArray, matrix: FloatArray, rows: IndexArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """x, ψ and log a of the panels `rows` at `points` of [−1, 1], (..., n_rows, n_points); `matrix` interpolates there."""
+        """Return x, ψ and log a of panels at points of [−1, 1]: (..., n_rows, n_points).
+
+        Parameters
+        ----------
+        points : (n_points,) in [−1, 1]
+        matrix : interpolation from the Gauss nodes to the points
+        rows : (n_rows,) panels
+        """
         return self._whole(
             points, self.psi[..., rows, :] @ matrix.T, self.log_a[..., rows, :] @ matrix.T, rows
         )
 
     def panel_of(self, x: FloatArray) -> IndexArray:
-        """(n,) index of the panel that holds each x."""
+        """Return (n,) the index of the panel that holds each x."""
         return np.clip(np.searchsorted(self.edges, x, side="right") - 1, 0, len(self.base) - 1)
 
     def log_density_at(self, x: FloatArray) -> FloatArray:
-        """log π up to the common constant at x (n,); −inf outside the panels."""
+        """Return log π up to the common constant at x (n,); −inf outside the panels."""
         psi, log_a = self.psi_and_log_a(x)
         return np.where((x >= self.edges[0]) & (x <= self.edges[-1]), psi - log_a, -np.inf)
 
     def psi_and_log_a(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """ψ and log a at points x (n,) inside the panels."""
+        """Return ψ and log a at points x (n,) inside the panels."""
         rows = self.panel_of(x)
         offset = np.clip(x - self.base[rows], self.low[rows], self.high[rows])
         t = (offset - self.low[rows]) / self.half[rows] - 1

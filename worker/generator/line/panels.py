@@ -1,4 +1,7 @@
-"""Where the panels of a landscape lie: refined until ψ and log a are resolved, and no further out than the density matters."""
+"""The panels of a landscape.
+
+They are refined until ψ and log a are resolved, and reach no further out than the density matters.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -20,30 +23,36 @@ from worker.generator.process import FloatArray, ScalarProcess, values
 from worker.generator.quantities.boundary import End
 
 MAX_RISE = 3.0
-"""Largest change of ψ over one panel: e^±1.5 about its middle is a polynomial of degree 11 to 1e-9."""
+"""Largest change of ψ over one panel: e^±1.5 about its middle is a polynomial of degree 11 to
+1e-9."""
 MAX_STEEP_RISE = 300.0
-"""Largest change of ψ over a panel on a slope far from top and bottom, where what lies there counts for e^−NEAR or less."""
+"""Largest change of ψ over a panel on a slope far from top and bottom: what lies there counts
+for e^−NEAR or less."""
 STEEP_PANELS = 1000
-"""How many panels a slope may take; where it is higher than these times MAX_STEEP_RISE, each of them is steeper."""
+"""Number of panels that a slope may take; a slope higher than these times MAX_STEEP_RISE has
+steeper ones."""
 NEAR = 150.0
 """Change of ψ from a fixed point, a point asked for, or an end, within which panels are fine."""
 RESOLUTION = 1e-10
-"""Last Legendre coefficients of ψ and log a on a resolved panel."""
+"""Size of the last Legendre coefficients of ψ and log a on a resolved panel."""
 MAX_PANELS = 6000
 MAX_CLIMB = 1e5
-"""Way up and down ψ from the centre beyond which a barrier is not climbed: times there exceed any number."""
+"""Change of ψ from the centre beyond which a barrier is not climbed: times there exceed any
+number."""
 MAX_DEPTH = 2000.0
-"""Fall of the log-density below its peak beyond which no point is followed: times there exceed any floating number."""
+"""Fall of the log-density below its peak beyond which no point is followed: times there exceed
+any floating number."""
 HALVINGS = 30
-"""Panels towards a simple zero of a; the remainder, 1e-9 of the first, is a pure power."""
+"""Number of panels towards a simple zero of a; the remainder, 1e-9 of the first, is a pure
+power."""
 
 Coefficients = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
-"""Offsets → 2b/a and log a, each without its singular part."""
+"""Functions of offsets that give 2b/a and log a, each without its singular part."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Stretch:
-    """Neighbouring panels with a common base: increasing break offsets, and the coefficients on them."""
+    """Neighbouring panels with a common base: increasing break offsets, and coefficients."""
 
     base: float
     breaks: FloatArray
@@ -60,10 +69,27 @@ def build_landscape(
     asked: Iterable[float],
     depth: float,
 ) -> Landscape:
-    """Panels with a break at every point of `fixed` and `asked`, that reach beyond the outermost of them until the density has
-    changed by e^±depth, or to the end of the domain. A point asked for so far out that the density has changed by e^±MAX_DEPTH
-    on the way is left out, and so is the last barrier before a drift that runs away where it is higher than MAX_CLIMB.
-    Raises UnresolvedLandscapeError where 2b/a varies too fast to be followed."""
+    """Build panels with a break at every point of `fixed` and `asked`.
+
+    Panels reach beyond the outermost of these points until the density has changed by e^±depth, or
+    to the end of the domain. A point asked for so far out that the density has changed by
+    e^±MAX_DEPTH on the way is left out, and so is the last barrier before a drift that runs away
+    where it is higher than MAX_CLIMB.
+
+    Parameters
+    ----------
+    model : process in one coordinate
+    window : centre, scale and scan of the domain
+    ends : lower and upper end, classified
+    fixed : fixed points of the drift [state]
+    asked : points asked for [state]
+    depth : change of the log-density at which the panels end
+
+    Raises
+    ------
+    UnresolvedLandscapeError
+        2b/a varies too fast to be followed.
+    """
     held = np.array([window.centre, *_climbed(model, window, ends, np.sort([*fixed]))])
     points = np.array([*held, *(point for point in asked if ends[0].at < point < ends[1].at)])
     before, below = _half_line(model, window, ends[0], -1, held, points, depth)
@@ -88,8 +114,12 @@ def _around(model: ScalarProcess, base: float) -> Coefficients:
 def _climbed(
     model: ScalarProcess, window: Window, ends: tuple[End, End], fixed: FloatArray
 ) -> FloatArray:
-    """The fixed points (n,), less the outermost on a side where the drift runs away if ψ changes by more than MAX_CLIMB before
-    it: nothing beyond it is a part of the answer, as there is no law, and nothing before it is moved by it."""
+    """Return the fixed points (n,), less an outermost one behind a barrier that is too high.
+
+    It is left out on a side where the drift runs away if ψ changes by more than MAX_CLIMB before
+    it: nothing beyond it is a part of the answer, as there is no stationary distribution, and
+    nothing before it is moved by it.
+    """
     coefficients = _around(model, window.centre)
     for index, side, end in ((0, -1, ends[0]), (-1, 1, ends[1])):
         if (
@@ -119,7 +149,7 @@ def _half_line(
     points: FloatArray,
     depth: float,
 ) -> tuple[list[_Stretch], FloatArray]:
-    """One side of the centre: the distances of breaks from the centre, and the stretch next to the end if it is reached."""
+    """Return the stretch next to an end that is reached, and breaks' distances from the centre."""
     centre, coefficients = window.centre, _around(model, window.centre)
     hold, keep = (max(float(np.max(side * (group - centre))), 0.0) for group in (held, points))
     room = abs(end.at - centre)
@@ -159,9 +189,12 @@ def _cut(
     depth: float,
     open_ended: bool,
 ) -> FloatArray:
-    """The distances as far as they matter: until the density has fallen by e^−depth beyond `hold` and `keep`, or by
-    e^−MAX_DEPTH beyond `hold` alone; where there is no stationary law (`open_ended`), risen likewise. Distances that decrease
-    approach an end; there `hold` and `keep` lie behind."""
+    """Return the distances as far as they matter.
+
+    They end where the density has fallen by e^−depth beyond `hold` and `keep`, or by e^−MAX_DEPTH
+    beyond `hold` alone; where there is no stationary distribution (`open_ended`), also where it has
+    risen by as much. Distances that decrease approach an end; there `hold` and `keep` lie behind.
+    """
     outward = distances[0] < distances[-1]
     start, stop = (
         (np.append(0.0, distances[:-1]), distances) if outward else (distances[:-1], distances[1:])
@@ -172,7 +205,8 @@ def _cut(
     with np.errstate(all="ignore"):
         total = sign * half * (slope @ WEIGHTS)
         psi = sign * half[:, None] * (slope @ CUMULATIVE.T) + (np.cumsum(total) - total)[:, None]
-        # Per unit of the coordinate in which the noise is uniform: there, a heavy tail falls exponentially.
+        # Per unit of the coordinate in which the noise is uniform: there, a heavy tail falls
+        # exponentially.
         height = (psi - log_a / 2).ravel()
     distance = nodes.ravel()
     beyond, far = (
@@ -194,7 +228,7 @@ def _cut(
 def _refined(
     stretch: _Stretch, points: FloatArray, near: float
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """low, high (P,), 2b/a and log a (P, ORDER) of the stretch's panels, halved until they are resolved."""
+    """Return low, high (P,), 2b/a and log a (P, ORDER) of panels halved until they are resolved."""
     breaks = _with_points(stretch.breaks, points)
     anchors = np.isin(breaks, points)
     anchors[[0, -1]] = True
@@ -207,7 +241,8 @@ def _refined(
     )
     while True:
         half = (high - low) / 2
-        # A smooth function gains 12 binary digits a level, so this costs it nothing; rounding noise and kinks end here.
+        # A smooth function gains 12 binary digits a level, so this costs it nothing; rounding noise
+        # and kinks end here.
         tolerance = RESOLUTION * 4.0**level
         rough = (np.max(np.abs(slope @ TO_LEGENDRE[-2:].T), axis=1) * half > tolerance) | (
             np.max(np.abs(log_a @ TO_LEGENDRE[-2:].T), axis=1) > tolerance
@@ -222,8 +257,10 @@ def _refined(
             return low, high, slope, log_a
         if len(low) + split.sum() > MAX_PANELS:
             raise UnresolvedLandscapeError(
-                f"drift over diffusion is too large near x = {stretch.base + float(low[np.argmax(split)]):g} to be resolved: "
-                "the noise is too weak, or a term too steep; narrow the domain, or check the model's terms"
+                "drift over diffusion is too large near x = "
+                f"{stretch.base + float(low[np.argmax(split)]):g} to be resolved: "
+                "the noise is too weak, or a term too steep; narrow the domain, or check the "
+                "model's terms"
             )
         middle = (low + half)[split]
         children = np.concatenate([low[split], middle]), np.concatenate([middle, high[split]])
@@ -253,7 +290,10 @@ def _evaluated(
 def _is_near(
     low: FloatArray, rise: FloatArray, landmarks: FloatArray, near: float
 ) -> NDArray[np.bool_]:
-    """Whether ψ on a panel is within `near` of its value at the landmarks on either side; ψ is monotone between those."""
+    """Return whether ψ on a panel is within `near` of its value at the landmarks on either side.
+
+    ψ is monotone between those.
+    """
     psi = np.append(0.0, np.cumsum(rise))
     at_landmark = psi[np.searchsorted(low, landmarks)]
     following = np.searchsorted(landmarks, low, side="right")
@@ -316,20 +356,25 @@ def _joined(
 
 
 def psi_of(half: FloatArray, slope: FloatArray) -> FloatArray:
-    """(P, ORDER) ψ at the nodes of panels of half widths (P,) that follow one another, from 2b/a there (P, ORDER)."""
+    """Return (P, ORDER) ψ at the nodes of adjacent panels.
+
+    It is summed from 2b/a at the nodes (P, ORDER) and the panels' half widths (P,).
+    """
     within = half[:, None] * (slope @ CUMULATIVE.T)
     return np.asarray(within + _levels(within, half * (slope @ WEIGHTS))[:, None])
 
 
 def _levels(within: FloatArray, rise: FloatArray) -> FloatArray:
-    """(P,) ψ where each panel begins, summed outward from the panel with the top: far below, ψ is a large number, whose
-    rounding would move the density where it counts."""
+    """Return (P,) ψ where each panel begins, summed outward from the panel with the top.
+
+    Far below the top, ψ is a large number, whose rounding would move the density where it counts.
+    """
     top = int(np.argmax(np.cumsum(rise) - rise + within.max(axis=1)))
     return np.concatenate([-np.cumsum(rise[:top][::-1])[::-1], [0.0], np.cumsum(rise[top:-1])])
 
 
 def _tail(landscape: Landscape, end: End, stretch: _Stretch, panel: int) -> tuple[float, float]:
-    """Log mass and log resistance from the last panel to the end, where π ~ o^power, equation (G7)."""
+    """Return log mass and log resistance beyond the last panel, where π ~ o^power, (G7)."""
     if (
         end.power is None
         or end.problem is not None

@@ -1,4 +1,4 @@
-"""Autocorrelation and power spectrum on the line near those of another model, from all modes of a chain of few cells."""
+"""Autocorrelation and power spectrum of a model near another, from a chain of few cells."""
 
 from dataclasses import replace
 
@@ -9,25 +9,37 @@ from worker.generator.line.finite_volumes import Cells, cut_into_cells
 from worker.generator.line.landscape import Landscape
 from worker.generator.line.spectrum import rates_on
 from worker.generator.process import FloatArray
-from worker.generator.quantities.correlations import Memory
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.correlations import Correlations
+from worker.generator.quantities.passages import Timing
 
 PHASE = 1.4
-"""Radians of the fastest eigenfunction over a cell."""
+"""Largest phase of the fastest eigenfunction over a cell [radian]."""
 HELD = 1e-2
-"""Relative difference of the variance on the cells from the exact one up to which they hold the tails."""
+"""Relative error of the variance on the cells up to which they hold the tails."""
 LOST = 1e-8
-"""The slowest rate over the fastest below which its digits are lost in a dense matrix."""
+"""Ratio of the slowest to the fastest rate below which its digits are lost in a dense matrix."""
 
 
 def curves_on(
-    landscape: Landscape, log_total: float, like: Memory, mean: float, variance: float, time: Timing
-) -> Memory:
-    """Both curves at the lags and frequencies of another model's, extrapolated: C to 1e-3, the spectrum to 5 %, also 20 decades
-    below its peak; nan where the cells do not hold the tails.
+    landscape: Landscape,
+    log_total: float,
+    like: Correlations,
+    mean: float,
+    variance: float,
+    time: Timing,
+) -> Correlations:
+    """Return both curves at the lags and frequencies of another model's, from two levels.
 
-    mean, variance   of the stationary law [state], [state²]
-    time             its integrated time
+    C is right to 1e-3, the spectrum to 5 %, also 20 decades below its peak; both are nan where the
+    cells do not hold the tails.
+
+    Parameters
+    ----------
+    landscape : panels that hold the distribution
+    log_total : log ∫π
+    like : correlations of the other model
+    mean, variance : of the stationary distribution [state], [state²]
+    time : integrated autocorrelation time
     """
     moments = np.asarray(log_total), np.asarray(mean), np.asarray(variance)
     parts, rows = mesh_of_curves(landscape, like.fastest, *moments, PHASE)
@@ -46,11 +58,12 @@ def curves_on(
     )
 
 
-def _curves(cells: Cells, like: Memory) -> tuple[FloatArray, FloatArray, float]:
-    """Equation (G58): C (n,), S (k,) and the variance on the cells."""
+def _curves(cells: Cells, like: Correlations) -> tuple[FloatArray, FloatArray, float]:
+    """Return C (n,), S (k,) and the variance on the cells, equation (G58)."""
     mass, total = cells.log_node_mass, np.logaddexp.reduce(cells.log_node_mass)
     mass, resistance = mass - total, cells.log_resistance + total
-    # The flows through the cells, and not the values on their edges: without the constant the slowest mode has no neighbour.
+    # The flows through the cells, and not the values on their edges: without the constant the
+    # slowest mode has no neighbour.
     diagonal = np.exp(-resistance - mass[:-1]) + np.exp(-resistance - mass[1:])
     between = -np.exp(-(resistance[:-1] + resistance[1:]) / 2 - mass[1:-1])
     rates, flows = np.linalg.eigh(np.diag(diagonal) + np.diag(between, -1))

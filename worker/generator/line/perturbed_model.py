@@ -1,7 +1,7 @@
-"""A model on the line near one that was analysed: the same report on the same grids, in a tenth of the time.
+"""A model on the line near one that was analysed: the same report, ten times faster.
 
-The model is looked at on the panels of the one that was analysed. One that does not fit there, has other fixed points or no
-stationary law, is analysed on panels of its own.
+The model is put on the panels of the reference. One that does not fit there, has other fixed points
+or no stationary distribution, is analysed on panels of its own.
 """
 
 from collections.abc import Sequence
@@ -13,9 +13,15 @@ from numpy.typing import NDArray
 
 from worker.generator.errors import GeneratorError
 from worker.generator.line.analysis import resolve
-from worker.generator.line.domain.boundaries import TOLERANCE, classify_end, far_limits
+from worker.generator.line.correlations import integrated_time
+from worker.generator.line.domain.boundaries import (
+    TOLERANCE,
+    classify_end,
+    ends_verdict,
+    far_limits,
+    noise_verdict,
+)
 from worker.generator.line.domain.domain_scan import DOUBLINGS, Window, choose_window
-from worker.generator.line.domain.ergodicity import ends_verdict, noise_verdict
 from worker.generator.line.domain.essential_support import (
     Span,
     depth_for,
@@ -23,29 +29,32 @@ from worker.generator.line.domain.essential_support import (
     part_of,
     span_of_light_tails,
 )
-from worker.generator.line.domain.metastable import holds, turning_points, walls_of
+from worker.generator.line.domain.metastable import artificial_ends, has_barrier, turning_points
 from worker.generator.line.domain.positive_diffusion import narrowed_to_positive
-from worker.generator.line.effective_potential import effective_potential
 from worker.generator.line.finite_volumes import Cells, cut_into_cells
-from worker.generator.line.integrated_autocorrelation import integrated_time
-from worker.generator.line.landscape import Landscape
-from worker.generator.line.local_relaxation import local_relaxation
-from worker.generator.line.matched_fixed_points import (
+from worker.generator.line.fixed_points import (
     counterparts,
     fixed_points_at,
     range_of_places,
 )
+from worker.generator.line.landscape import Landscape
 from worker.generator.line.panels import MAX_RISE, psi_of
-from worker.generator.line.passages.committors import committor_on_the_line
-from worker.generator.line.passages.distribution import passage_cells
-from worker.generator.line.passages.exits import exit_on_the_line
+from worker.generator.line.passages.distribution import (
+    COARSER,
+    passage_cells,
+    quantiles_on_the_line,
+)
 from worker.generator.line.passages.kramers import extrema_of, kramers_time
-from worker.generator.line.passages.mean_times import mean_time
-from worker.generator.line.passages.quantiles import COARSER, quantiles_on_the_line
-from worker.generator.line.passages.variance import standard_deviation
+from worker.generator.line.passages.moments import mean_time, standard_deviation
+from worker.generator.line.passages.splitting import committor_on_the_line, exit_on_the_line
 from worker.generator.line.perturbed_correlations import curves_on
 from worker.generator.line.spectrum import spectrum_of
-from worker.generator.line.stationary import log_total_mass, moments_of
+from worker.generator.line.stationary import (
+    effective_potential,
+    local_relaxation,
+    log_total_mass,
+    moments_of,
+)
 from worker.generator.numerics.quadrature import CUMULATIVE, TO_LEGENDRE, WEIGHTS
 from worker.generator.numerics.roots import roots
 from worker.generator.process import (
@@ -55,39 +64,39 @@ from worker.generator.process import (
     scalar_view,
     values,
 )
-from worker.generator.quantities.barrier import Barrier
 from worker.generator.quantities.boundary import End
-from worker.generator.quantities.correlations import Memory, NoMemory
-from worker.generator.quantities.fixed_point import FixedPoint
-from worker.generator.quantities.passage import Passage
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.correlations import Correlations, NoCorrelations
+from worker.generator.quantities.fixed_points import Barrier, FixedPoint
+from worker.generator.quantities.passages import Passage, Timing
 from worker.generator.quantities.regions import facing_numbers
 from worker.generator.quantities.report import GeneratorReport, Range
 from worker.generator.quantities.spectrum import Spectrum
-from worker.generator.quantities.stationary import StationaryLaw
+from worker.generator.quantities.stationary import StationaryDistribution
 
 DEPTH = 60.0
 """Fall of the log-density at which the panels of a model end."""
 LEVELS = 2
 """Levels of extrapolation of the rates: 1e-4, a small part of any interval worth giving."""
 FASTEST = 0.4
-"""Part of the fastest rate of the one that was analysed for which the cells are made: half as fine as for its own rates, as what
-they miss is the same for both."""
+"""Part of the reference's fastest rate for which the cells are made.
+
+They are half as fine as for its own rates, as what they miss is the same for both."""
 RESOLVED = 1e-6
 """Last Legendre coefficients of ψ and log a with which a model counts as resolved on the panels."""
 RARE = 12.0
-"""Fall of the log-density from its peak beyond which a panel need not be resolved: what is there counts for e^−12."""
+"""Fall of the log-density from its peak beyond which a panel need not be resolved: what is there
+counts for e^−12."""
 LIGHT = 40.0
 """Fall of the log-density, in all, beyond the panels at which nothing beyond them counts."""
 TINY = 1e-300
 """Diffusion below which it counts as this."""
 FAR = 2.0 ** np.array([DOUBLINGS / 2, DOUBLINGS / 2 + 1])
-"""Distances, in scales of the domain, at which it is seen what the drift does far away."""
+"""Distances, in scales of the domain, at which the drift far away is judged."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Shared:
-    """A model on the panels of another."""
+    """Model on the panels of another."""
 
     landscape: Landscape
     ends: tuple[End, End]
@@ -96,12 +105,12 @@ class _Shared:
 
 
 @dataclass(frozen=True, eq=False)
-class NearOnTheLine:
-    """Analyses models like one that was analysed, on its grids.
+class PerturbedLineAnalysis:
+    """Analysis of models like one that was analysed, on its grids.
 
-    report     of the one that was analysed
+    report     report of the reference
     observed   where the data were [state]
-    landscape  its own; None where it has no law
+    landscape  landscape of the reference; None where it has no stationary distribution
     """
 
     report: GeneratorReport
@@ -109,7 +118,7 @@ class NearOnTheLine:
     landscape: Landscape | None
 
     def slowest_rate(self, process: DiffusionProcess) -> float | None:
-        """The slowest rate of a process alone [1/time]; None where it has none."""
+        """Return the slowest rate of a process alone [1/time]; None where it has none."""
         if self.report.spectrum is None or not len(self.report.spectrum.eigenvalues):
             return None
         try:
@@ -122,21 +131,29 @@ class NearOnTheLine:
                     eigenvalues=self.report.spectrum.eigenvalues[:1],
                     eigenfunctions=None,
                 )
-                spectrum = _spectrum_near(one, found.landscape, found.ends, np.zeros(0))
+                spectrum = _perturbed_spectrum(one, found.landscape, found.ends, np.zeros(0))
         except GeneratorError:
             return None
         rate = np.nan if spectrum is None else float(spectrum.eigenvalues[0].real)
         return rate if np.isfinite(rate) else None
 
     def __call__(self, process: DiffusionProcess) -> GeneratorReport:
-        """The report of a process, with the leaves that this one's report has, as far as the process has them. Fixed points and
-        barriers stand where those are that they correspond to; their numbers are nan where there are none."""
+        """Return the report of a process, with the leaves of the reference that the process has.
+
+        Fixed points and barriers stand at the places of those that they correspond to; their
+        numbers are nan where there are none.
+        """
         try:
             model = scalar_view(process)
             shared = self._on_its_panels(model)
             if shared is not None:
                 found = self._report(
-                    model, shared.landscape, shared.ends, shared.fixed, (None, None), lawful=True
+                    model,
+                    shared.landscape,
+                    shared.ends,
+                    shared.fixed,
+                    (None, None),
+                    has_distribution=True,
                 )
                 return replace(found, ergodic=shared.ergodic)
             found = self._on_own_panels(model)
@@ -145,22 +162,24 @@ class NearOnTheLine:
                 and self.report.approximation is None
                 and self.report.boundaries == "reflecting"
             ):
-                # The reference was closed on request; so is the model, but it counts as what it is when open.
+                # The reference was closed on request; so is the model, but it counts as what it is
+                # when open.
                 closed = self._on_own_panels(replace(model, bounds=self.report.domain))
                 found = replace(closed, ergodic=found.ergodic)
             return found
         except GeneratorError as error:
-            # A draw far out in the coefficients' distribution may be no process at all; it has no stationary law either.
+            # A draw far out in the coefficients' distribution may be no process at all; it has no
+            # stationary distribution either.
             return GeneratorReport(False, error.args[0], process.domain[0], "natural")
 
-    def lawful(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
-        """(n,) whether the drift of each process brings it back from far away, or its noise vanishes before it gets there."""
+    def has_distribution(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
+        """Return (n,) whether each drift comes back from far away, or the noise vanishes before."""
         report = self.report
         low, high = self.observed or (-1.0, 1.0)
         if report.stationary is not None:
             low, high = float(report.stationary.grid[0][0]), float(report.stationary.grid[0][-1])
         distance = (high - low) * np.append(2.0 ** np.arange(-3.0, DOUBLINGS / 2), FAR)
-        lawful = np.full(len(processes), True)
+        has_distribution = np.full(len(processes), True)
         for side, edge in ((-1, low), (1, high)):
             if any(np.isfinite(end.at) for end in report.ends if np.sign(end.at) == side):
                 continue
@@ -173,17 +192,17 @@ class NearOnTheLine:
             vanishes = np.any(a <= 0, axis=1)
             inward = np.take_along_axis(side * b, gone[:, None], axis=1)[:, 0] < 0
             returns, _, _ = far_limits(distance, b, np.maximum(a, TINY), -1 if side < 0 else 1)
-            lawful &= np.where(vanishes, inward & (self.observed is not None), returns)
-        return lawful
+            has_distribution &= np.where(vanishes, inward & (self.observed is not None), returns)
+        return has_distribution
 
     @cached_property
     def _panels(self) -> Landscape | None:
-        """The panels that models share, as far out as their law may matter; None where each has to have its own."""
+        """Panels that models share, as far out as they may matter; None without such."""
         report, landscape = self.report, self.landscape
         if (
             landscape is None
             or not report.ergodic
-            or not isinstance(report.stationary, StationaryLaw)
+            or not isinstance(report.stationary, StationaryDistribution)
         ):
             return None
         singular = np.any(landscape.exponent) or np.any(landscape.order)
@@ -212,7 +231,7 @@ class NearOnTheLine:
 
     @cached_property
     def _points(self) -> tuple[float, ...]:
-        """All that is asked about [state]."""
+        """All states that are asked about [state]."""
         report = self.report
         return (
             *(x for p in report.passages for x in (p.start, p.to)),
@@ -221,7 +240,7 @@ class NearOnTheLine:
         )
 
     def _on_its_panels(self, model: ScalarProcess) -> _Shared | None:
-        """None for a model that does not fit there."""
+        """Put a model on the reference's panels; None for a model that does not fit there."""
         landscape, report = self._panels, self.report
         if landscape is None or model.bounds != report.domain:
             return None
@@ -250,14 +269,15 @@ class NearOnTheLine:
                 continue
             distance = FAR * (x[-1, -1] - x[0, 0])
             far = x[0, 0] + side * distance
-            lawful, power, threshold = far_limits(
+            has_distribution, power, threshold = far_limits(
                 distance, values(model.b, far)[None], values(model.a, far)[None], side
             )
-            if not lawful[0]:
-                # It runs away, or has no noise, only where the data never were: it is held by the slopes before that.
+            if not has_distribution[0]:
+                # It runs away, or has no noise, only where the data never were: it is held by the
+                # slopes before that.
                 if self.observed is None:
                     return None
-                ergodic = ergodic and bool(self.lawful([model])[0])
+                ergodic = ergodic and bool(self.has_distribution([model])[0])
                 ends.append(end)
                 continue
             ends.append(
@@ -284,32 +304,43 @@ class NearOnTheLine:
         return _Shared(own, (ends[0], ends[1]), fixed, ergodic)
 
     def _on_own_panels(self, model: ScalarProcess, walls: Sequence[int] = ()) -> GeneratorReport:
-        """`walls` are the sides, 0 or 1, on which the model is held; without a barrier before them nothing is said."""
+        """Analyse a model on panels of its own, held at the sides `walls`, 0 or 1.
+
+        Without a barrier before the walls nothing is reported.
+        """
         report, observed = self.report, self.observed
         nothing = GeneratorReport(False, None, model.bounds, "natural")
         if observed is not None:
             model = narrowed_to_positive(model, observed).process
         law = report.stationary
-        looked_at = observed if law is None else (float(law.grid[0][0]), float(law.grid[0][-1]))
-        window = choose_window(model, looked_at)
+        scanned = observed if law is None else (float(law.grid[0][0]), float(law.grid[0][-1]))
+        window = choose_window(model, scanned)
         if not noise_verdict(model, window, observed).usable:
             return nothing
         ends = classify_end(model, window, -1), classify_end(model, window, 1)
         landscape, fixed = resolve(
             model, window, ends, [self._points], depth_for(self._n_rates, DEPTH)
         )
-        if not holds(landscape, walls):
+        if not has_barrier(landscape, walls):
             return nothing
-        lawful = ends_verdict(ends, fixed, observed).ergodic
-        if not lawful:
-            # Like the reference, a model that runs away only where the data never were is held before it gets there.
+        has_distribution = ends_verdict(ends, fixed, observed).ergodic
+        if not has_distribution:
+            # Like the reference, a model that runs away only where the data never were is held
+            # before it gets there.
             bounds = turning_points(ends, fixed, observed)
             if bounds is not None:
-                held = self._on_own_panels(replace(model, bounds=bounds), walls_of(bounds, model))
+                held = self._on_own_panels(
+                    replace(model, bounds=bounds), artificial_ends(bounds, model)
+                )
                 if held.stationary is not None:
                     return replace(held, ergodic=False)
         return self._report(
-            model, landscape, ends, fixed, inhabited(landscape, self._n_rates), lawful=lawful
+            model,
+            landscape,
+            ends,
+            fixed,
+            inhabited(landscape, self._n_rates),
+            has_distribution=has_distribution,
         )
 
     def _report(
@@ -320,7 +351,7 @@ class NearOnTheLine:
         fixed: tuple[FixedPoint, ...],
         span: Span,
         *,
-        lawful: bool,
+        has_distribution: bool,
     ) -> GeneratorReport:
         report = self.report
         places, own = counterparts(report.fixed_points, fixed, range_of_places(report))
@@ -338,12 +369,13 @@ class NearOnTheLine:
             if between in on_the_way:
                 deviation = standard_deviation(on_the_way[between], ends, *pair, mean)
                 quantiles = quantiles_on_the_line(on_the_way[between], passage, mean)
-            # To the top of the reference's barrier is to one side or the other of a model's: the formula jumps there.
+            # To the top of the reference's barrier is to one side or the other of a model's: the
+            # formula jumps there.
             kramers = Timing(None) if tops & set(pair) else kramers_time(extrema, *pair)
             passages.append(Passage(*pair, mean, kramers, deviation, None, quantiles))
         potential = report.effective_potential
         found = GeneratorReport(
-            ergodic=lawful,
+            ergodic=has_distribution,
             reason=None,
             domain=model.bounds,
             boundaries="natural",
@@ -362,14 +394,14 @@ class NearOnTheLine:
             else effective_potential(landscape, potential.grid),
             local_relaxation=None if potential is None else local_relaxation(model, potential.grid),
         )
-        if not lawful or not isinstance(report.stationary, StationaryLaw):
+        if not has_distribution or not isinstance(report.stationary, StationaryDistribution):
             return found
         return self._with_law(found, report.stationary, landscape, ends, span)
 
     def _with_law(
         self,
         found: GeneratorReport,
-        like: StationaryLaw,
+        like: StationaryDistribution,
         landscape: Landscape,
         ends: tuple[End, End],
         span: Span,
@@ -378,30 +410,41 @@ class NearOnTheLine:
         total = log_total_mass(landscape)
         middle = (landscape.edges[0] + landscape.edges[-1]) / 2
         scale = (like.grid[0][-1] - like.grid[0][0]) / 8
-        law = law_near(like, landscape, ends, Window(middle, scale, *(np.zeros(0),) * 3), total)
+        law = perturbed_distribution(
+            like, landscape, ends, Window(middle, scale, *(np.zeros(0),) * 3), total
+        )
         light = part_of(landscape, span_of_light_tails(span, landscape))
-        memory = report.memory
+        correlations = report.correlations
         mean, variance = law.mean[0], law.covariance[0][0]
-        if isinstance(memory, Memory):
+        if isinstance(correlations, Correlations):
             if mean is None or variance is None:
-                memory = NoMemory("the variance is infinite")
+                correlations = NoCorrelations("the variance is infinite")
             else:
                 time = integrated_time(light, ends, total, mean, variance)
-                memory = curves_on(light, total, memory, mean, variance, time)
+                correlations = curves_on(light, total, correlations, mean, variance, time)
         spectrum = report.spectrum
         if spectrum is not None and len(spectrum.eigenvalues):
-            spectrum = _spectrum_near(spectrum, part_of(landscape, span), ends, like.grid[0])
-        return replace(found, stationary=law, memory=memory, spectrum=spectrum)
+            spectrum = _perturbed_spectrum(spectrum, part_of(landscape, span), ends, like.grid[0])
+        return replace(found, stationary=law, correlations=correlations, spectrum=spectrum)
 
 
-def law_near(
-    like: StationaryLaw,
+def perturbed_distribution(
+    like: StationaryDistribution,
     landscape: Landscape,
     ends: tuple[End, End],
     window: Window,
     log_total: float,
-) -> StationaryLaw:
-    """The law on the grid of another that it is like."""
+) -> StationaryDistribution:
+    """Return the distribution on the grid of another that it is like.
+
+    Parameters
+    ----------
+    like : distribution of the reference
+    landscape : panels of the model
+    ends : lower and upper end, classified
+    window : centre and scale of the domain
+    log_total : log ∫π
+    """
     mean, variance, third, fourth = moments_of(landscape, window, ends, log_total)
     # Beyond the panels nothing counts, but what diverges does so beyond any panels.
     power = max(
@@ -425,10 +468,10 @@ def law_near(
     )
 
 
-def _spectrum_near(
+def _perturbed_spectrum(
     like: Spectrum, within: Landscape, ends: tuple[End, End], grid: FloatArray
 ) -> Spectrum:
-    """As many rates as the other has, nan where there are not as many."""
+    """Return as many rates as the reference has, nan where there are not as many."""
     count = len(like.eigenvalues)
     fastest = FASTEST * float(like.eigenvalues[-1].real)
     found = spectrum_of(
@@ -455,7 +498,7 @@ def _barriers(
     wanted: Sequence[Barrier],
     places: dict[float, float],
 ) -> list[Barrier]:
-    """The barriers between the fixed points that stand for those of each of `wanted`; nan where there are none."""
+    """Return the barriers between the counterparts of each wanted one's fixed points, or nan."""
     ends = np.array(
         [[places.get(b.start, np.nan), places.get(b.over, np.nan)] for b in wanted]
     ).reshape(-1, 2)

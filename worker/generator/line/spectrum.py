@@ -1,8 +1,9 @@
-"""Relaxation rates: the non-zero eigenvalues of −L, each with small relative error however small it is.
+"""Relaxation rates: the non-zero eigenvalues of −L, with small relative errors at any size.
 
-The finite-volume generator of the cells is a product CᵀC with C bidiagonal and made of the cells' positive numbers, so its
-eigenvalues are squared singular values of C. Those are determined by the entries of C to full *relative* accuracy (Demmel and
-Kahan 1990), and bisection on the Golub–Kahan form finds them so. Halving the cells twice and extrapolating gives the digits.
+The finite-volume generator of the cells is a product CᵀC with C bidiagonal and made of the cells'
+positive numbers, so its eigenvalues are squared singular values of C. The entries of C determine
+these to full *relative* accuracy (Demmel and Kahan 1990), and bisection on the Golub–Kahan form
+finds them so. Halving the cells twice and extrapolating gives the digits.
 """
 
 from itertools import pairwise
@@ -22,14 +23,16 @@ from worker.generator.quantities.spectrum import Spectrum
 PHASE = 0.4
 """Length of a cell of the coarsest level, in radians of the fastest eigenfunction asked for."""
 DECAY = 14.0
-"""Fall of an eigenfunction, in its symmetric form, beyond which the cells end: e^−28 in its norm."""
+"""Fall of an eigenfunction, in its symmetric form, beyond which the cells end: e^−28 in its
+norm."""
 MAX_PARTS = 64
 SIX_DIGITS = 2e-7
-"""Error of the square root of a rate, relative to that of the slowest, where six digits are enough."""
+"""Error of the square root of a rate, relative to that of the slowest, where six digits are
+enough."""
 TINY = 1e-300
 """Rate below which no floating number holds the relaxation time."""
 CLOSE = 1e-3
-"""Relative distance to the continuous spectrum below which a rate is not told from it."""
+"""Relative distance to the continuous spectrum below which a rate counts as part of it."""
 
 
 def spectrum_of(
@@ -42,12 +45,17 @@ def spectrum_of(
     least: float = 0.0,
     grid: FloatArray | None = None,
 ) -> Spectrum:
-    """The `count` slowest rates of the model on this landscape, which is the part of the panels that the law inhabits.
+    """Return the `count` slowest rates of the model on this landscape.
 
-    levels   number of halvings of the cells that are extrapolated, 1 to 3
-    fastest  a guess of the fastest of the rates [1/time]; without it a coarse solution gives one
-    least    see `rates_on`
-    grid     (n,) points at which to give the eigenfunctions; without it there are none
+    Parameters
+    ----------
+    landscape : the part of the panels that the distribution inhabits
+    ends : lower and upper end, classified
+    count : number of rates
+    levels : number of halvings of the cells that are extrapolated, 1 to 3
+    fastest : guess of the fastest of the rates [1/time]; without it a coarse solution gives one
+    least : about the slowest rate, see `rates_on` [1/time]
+    grid : (n,) points at which to give the eigenfunctions; without it there are none
     """
     threshold = min(end.threshold for end in ends)
     if fastest is None:
@@ -62,13 +70,22 @@ def spectrum_of(
     reason = None
     if not np.all(rates > TINY):
         rates, error = rates[rates > TINY], error[rates > TINY]
-        reason = "the slowest rates are below the smallest floating-point number, because the barriers are too high"
+        reason = (
+            "the slowest rates are below the smallest floating-point number, because the "
+            "barriers are too high"
+        )
     isolated = rates < threshold * (1 - CLOSE)
     if not isolated.all():
         rates, error = rates[isolated], error[isolated]
-        reason = f"only {len(rates)} of {count} rates are isolated: the spectrum is continuous above {threshold:.6g}"
+        reason = (
+            f"only {len(rates)} of {count} rates are isolated: the spectrum is continuous above "
+            f"{threshold:.6g}"
+        )
         if threshold == 0:
-            reason = "no isolated rate: the spectrum is continuous down to zero, and correlations decay slower than exponentially"
+            reason = (
+                "no isolated rate: the spectrum is continuous down to zero, and correlations "
+                "decay slower than exponentially"
+            )
     functions = None if grid is None else read_only(eigenfunctions_on(cells, rates, grid))
     return Spectrum(
         read_only(rates.astype(np.complex128)),
@@ -80,14 +97,18 @@ def spectrum_of(
 
 
 def coarse_rates(landscape: Landscape, count: int) -> list[float]:
-    """The slowest rates with one cell a panel, in order: right to some ten per cent [1/time]."""
+    """Return the slowest rates with one cell a panel, right to some ten per cent [1/time]."""
     return [float(rate) for rate in rates_on(cut_into_cells(landscape), count)]
 
 
 def rates_on(cells: Cells, count: int, least: float = 0.0) -> FloatArray:
     """Return the slowest rates on the given cells, (count,) [1/time], to all digits.
 
-    least   about the slowest rate; where it is given, rates are right to six digits
+    Parameters
+    ----------
+    cells : finite volumes
+    count : number of rates
+    least : about the slowest rate [1/time]; where it is given, rates are right to six digits
     """
     diagonal, off_diagonal = (
         np.zeros(2 * len(cells.log_resistance) + 1),
@@ -100,7 +121,8 @@ def rates_on(cells: Cells, count: int, least: float = 0.0) -> FloatArray:
     unit = float(np.median(off_diagonal))
     n = len(cells.log_resistance)
     last = min(count, n)
-    # Zero lies in the middle of the spectrum of the Golub–Kahan form; the rates are the squares just above it.
+    # Zero lies in the middle of the spectrum of the Golub–Kahan form; the rates are the squares
+    # just above it.
     singular = eigh_tridiagonal(
         diagonal,
         np.exp(off_diagonal - unit),
@@ -114,7 +136,14 @@ def rates_on(cells: Cells, count: int, least: float = 0.0) -> FloatArray:
 
 
 def mesh(landscape: Landscape, fastest: float, multiple: int) -> tuple[NDArray[np.int64], slice]:
-    """Cells per panel, and the panels on which eigenfunctions up to the rate `fastest` matter."""
+    """Return the cells per panel, and the panels on which eigenfunctions up to `fastest` matter.
+
+    Parameters
+    ----------
+    landscape : panels
+    fastest : rate [1/time]
+    multiple : factor of the number of cells
+    """
     _, psi, log_a = landscape.at_nodes
     half = landscape.half[:, None]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -132,12 +161,16 @@ def mesh(landscape: Landscape, fastest: float, multiple: int) -> tuple[NDArray[n
 
 
 def parts_for(turned: FloatArray, phase: float = PHASE) -> NDArray[np.int64]:
-    """Cells of panels over which the fastest eigenfunction turns by `turned` (P,) radians, by `phase` over one; powers of 2."""
+    """Return the number of cells of panels, powers of 2.
+
+    The fastest eigenfunction turns by `turned` (P,) radians over each panel, and by `phase` over a
+    cell.
+    """
     return np.asarray(2 ** np.ceil(np.log2(np.clip(turned / phase, 1, MAX_PARTS))).astype(np.int64))
 
 
 def _extrapolated(ladder: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """Romberg: the error of finite volumes is a series in even powers of the cell's length."""
+    """Extrapolate by Romberg's rule: the error is a series in even powers of the cell's length."""
     column, previous, power = ladder, ladder[-1], 4.0
     while len(column) > 1:
         previous = column[-1]
@@ -150,9 +183,16 @@ def _extrapolated(ladder: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
 
 
 def eigenfunctions_on(cells: Cells, rates: FloatArray, grid: FloatArray) -> FloatArray:
-    """(k, n) right eigenfunctions of the rates (k,) of the cells at the grid, unit norm under the law, positive at the upper end.
+    """Return (k, n) right eigenfunctions at the grid, of unit norm, positive at the upper end.
 
-    Inverse iteration in the symmetric form, kept orthogonal to the constant and to slower eigenfunctions.
+    Inverse iteration in the symmetric form, kept orthogonal to the constant and to slower
+    eigenfunctions.
+
+    Parameters
+    ----------
+    cells : finite volumes
+    rates : (k,) rates of the cells [1/time]
+    grid : (n,) points [state]
     """
     node_mass = cells.log_node_mass
     conductance_left = np.exp(-cells.log_resistance - node_mass[:-1])
@@ -185,7 +225,7 @@ def eigenfunctions_on(cells: Cells, rates: FloatArray, grid: FloatArray) -> Floa
 def matched(
     rates: NDArray[np.complex128], reference: NDArray[np.complex128]
 ) -> NDArray[np.complex128]:
-    """(k,) for each of the reference's rates the one of `rates` that is nearest to it, each used once; nan where none is left."""
+    """Return (k,) the rate nearest to each of the reference's, used once; else nan."""
     cost = np.abs(rates[None, :] - reference[:, None]) / np.abs(reference[:, None])
     rows, columns = linear_sum_assignment(cost)
     result = np.full(len(reference), np.nan, dtype=np.complex128)

@@ -1,4 +1,4 @@
-"""The stationary law: density, distribution function and moments, from the log-density on panels."""
+"""The stationary distribution and the effective potential, from the log-density on panels."""
 
 import numpy as np
 from numpy.polynomial.legendre import legvander
@@ -12,9 +12,13 @@ from worker.generator.numerics.quadrature import (
     TO_LEGENDRE,
     WEIGHTS,
 )
-from worker.generator.process import FloatArray, read_only
+from worker.generator.process import FloatArray, ScalarProcess, read_only, values
 from worker.generator.quantities.boundary import End
-from worker.generator.quantities.stationary import StationaryLaw
+from worker.generator.quantities.stationary import (
+    EffectivePotential,
+    LocalRelaxation,
+    StationaryDistribution,
+)
 
 OUTSIDE = 1e-6
 """Probability left out on each side of the density's grid."""
@@ -22,12 +26,12 @@ MOMENTS = ("mean", "variance", "skewness", "kurtosis")
 
 
 def density_at(landscape: Landscape, x: FloatArray) -> FloatArray:
-    """π at points (n,) [1/state]."""
+    """Return π at points (n,) [1/state]."""
     return np.exp(landscape.log_density_at(x) - log_total_mass(landscape))
 
 
 def probability_below(landscape: Landscape, x: FloatArray) -> FloatArray:
-    """Distribution function at points (n,)."""
+    """Return the distribution function at points (n,)."""
     log_total = log_total_mass(landscape)
     masses = np.exp(_log_panel_masses(landscape) - log_total)
     below = np.exp(landscape.tails[0] - log_total) + np.concatenate([[0.0], np.cumsum(masses)])
@@ -42,19 +46,29 @@ def probability_below(landscape: Landscape, x: FloatArray) -> FloatArray:
 
 
 def log_total_mass(landscape: Landscape) -> float:
-    """log ∫π, tails included."""
+    """Return log ∫π, tails included."""
     return float(np.logaddexp.reduce([*_log_panel_masses(landscape), *landscape.tails]))
 
 
-def stationary_law(
+def stationary_distribution(
     landscape: Landscape,
     window: Window,
     ends: tuple[End, End],
     points: int,
     observed: tuple[float, float] | None,
-) -> StationaryLaw:
-    """The law of a model whose ends both allow one; its density on `points` points that hold all but 2e-6 of the probability
-    and the observed range."""
+) -> StationaryDistribution:
+    """Return the distribution of a model whose ends both allow one.
+
+    The density is given on points that hold all but 2e-6 of the probability and the observed range.
+
+    Parameters
+    ----------
+    landscape : panels that hold the distribution
+    window : centre and scale of the domain
+    ends : lower and upper end, classified
+    points : number of points of the density's grid
+    observed : where the data were [state]
+    """
     log_total = log_total_mass(landscape)
     moments = moments_of(landscape, window, ends, log_total)
     mean, variance, third, fourth = moments
@@ -62,7 +76,7 @@ def stationary_law(
     grid = _grid(landscape, ends, points, observed, log_total)
     with np.errstate(over="ignore"):
         density = np.exp(landscape.log_density_at(grid) - log_total)
-    return StationaryLaw(
+    return StationaryDistribution(
         mean=(mean,),
         covariance=((variance,),),
         skewness=(None if third is None or standard is None else float(third / standard**3),),
@@ -73,11 +87,22 @@ def stationary_law(
     )
 
 
-def law_on_grid(landscape: Landscape, grid: FloatArray, reason: str) -> tuple[StationaryLaw, float]:
-    """The law without moments, and log ∫π; `reason` says why there are none."""
+def distribution_on_grid(
+    landscape: Landscape, grid: FloatArray, reason: str
+) -> tuple[StationaryDistribution, float]:
+    """Return the distribution without moments, and log ∫π.
+
+    Parameters
+    ----------
+    landscape : panels that hold the distribution
+    grid : (n,) points of the density [state]
+    reason : why there are no moments
+    """
     log_total = log_total_mass(landscape)
     density = read_only(np.exp(landscape.log_density_at(grid) - log_total))
-    law = StationaryLaw((None,), ((None,),), (None,), (None,), (read_only(grid),), density, reason)
+    law = StationaryDistribution(
+        (None,), ((None,),), (None,), (None,), (read_only(grid),), density, reason
+    )
     return law, log_total
 
 
@@ -91,7 +116,15 @@ def _log_panel_masses(landscape: Landscape) -> FloatArray:
 def moments_of(
     landscape: Landscape, window: Window, ends: tuple[End, End], log_total: float
 ) -> list[float | None]:
-    """Mean and central moments 2 to 4 of the law, equation (G3) [state^k]; None where a tail is too heavy."""
+    """Return mean and central moments 2 to 4, (G3) [state^k]; None where a tail is too heavy.
+
+    Parameters
+    ----------
+    landscape : panels that hold the distribution
+    window : centre and scale of the domain
+    ends : lower and upper end, classified
+    log_total : log ∫π
+    """
     x, psi, log_a = landscape.at_nodes
     weight = landscape.half[:, None] * WEIGHTS * np.exp(psi - log_a - log_total)
     z = (x - window.centre) / window.scale
@@ -120,7 +153,10 @@ def _missing_moments(moments: list[float | None], ends: tuple[End, End]) -> str 
     if not missing:
         return None
     heaviest = max(end.power for end in ends if np.isinf(end.at) and end.power is not None)
-    return f"{', '.join(missing)} undefined: the density falls only like |x|^{heaviest:.3g}, so the integral diverges"
+    return (
+        f"{', '.join(missing)} undefined: the density falls only like |x|^{heaviest:.3g}, so the "
+        "integral diverges"
+    )
 
 
 def _grid(
@@ -145,7 +181,7 @@ def _grid(
 def _central_range(
     landscape: Landscape, ends: tuple[End, End], log_total: float
 ) -> tuple[float, float]:
-    """Quantiles OUTSIDE and 1 − OUTSIDE, or the wall where the process is held by one."""
+    """Return the quantiles OUTSIDE and 1 − OUTSIDE, or the wall that holds the process."""
     masses = np.exp(_log_panel_masses(landscape) - log_total)
     x, psi, log_a = landscape.at_nodes
     up_to_node = landscape.half[:, None] * (np.exp(psi - log_a - log_total) @ CUMULATIVE.T)
@@ -156,3 +192,17 @@ def _central_range(
     low = float(x.ravel()[np.argmax(below.ravel() > OUTSIDE)])
     high = float(x.ravel()[::-1][np.argmax(above.ravel()[::-1] > OUTSIDE)])
     return ends[0].at if ends[0].wall else low, ends[1].at if ends[1].wall else high
+
+
+def effective_potential(landscape: Landscape, grid: FloatArray) -> EffectivePotential:
+    """Return Φ at the grid's points (n,); on a circle that is driven round it does not close."""
+    values = -landscape.log_density_at(grid)
+    return EffectivePotential(read_only(grid), read_only(values - np.min(values)))
+
+
+def local_relaxation(model: ScalarProcess, grid: FloatArray) -> LocalRelaxation:
+    """Return γ at the points of the grid (n,)."""
+    a = values(model.a, grid)
+    with np.errstate(all="ignore"):
+        slope = np.where(a > 0, values(model.db, grid) / a, np.nan)
+    return LocalRelaxation(read_only(grid), read_only(slope))

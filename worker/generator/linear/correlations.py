@@ -6,14 +6,14 @@ import numpy as np
 from scipy.linalg import expm
 
 from worker.generator.linear.process import LinearProcess
-from worker.generator.numerics.correlation_functions import memory_of
+from worker.generator.numerics.correlation_functions import correlations_of
 from worker.generator.process import FloatArray
-from worker.generator.quantities.correlations import Memory, times_of
+from worker.generator.quantities.correlations import Correlations, times_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearCorrelations:
-    """A `Correlations`: C(t) = exp(Jt) S, equation (G53).
+    """A `CorrelationFunctions`: C(t) = exp(Jt) S, equation (G53).
 
     jacobian, covariance   (d, d) J [1/time], S [state²]
     """
@@ -52,13 +52,13 @@ class LinearCorrelations:
         )
 
 
-def memory_of_linear(
+def correlations_of_linear(
     linear: LinearProcess, covariance: FloatArray, n_lags: int, n_frequencies: int
-) -> Memory:
+) -> Correlations:
     """Of every coordinate of a linear process that has a law."""
     found = LinearCorrelations(linear.jacobian, covariance)
     rates = np.linalg.eigvals(linear.jacobian)
-    return memory_of(
+    return correlations_of(
         found,
         times_of(found.integrated_times),
         slowest=float(-np.max(rates.real)),

@@ -6,7 +6,7 @@ from scipy.linalg import solve_continuous_lyapunov
 from scipy.optimize import linear_sum_assignment
 
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.quantities.fixed_point import FixedPoint
+from worker.generator.quantities.fixed_points import FixedPoint
 
 STEPS = 60
 """Newton steps; a start that has not settled by then is given up."""

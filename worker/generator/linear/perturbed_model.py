@@ -15,13 +15,13 @@ from worker.generator.linear.process import LinearProcess, gaussian_density, lin
 from worker.generator.plane.passages.passages import Solved
 from worker.generator.plane.passages.perturbed_passages import committors_near, passages_near
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.quantities.correlations import Memory, times_of
+from worker.generator.quantities.correlations import Correlations, times_of
 from worker.generator.quantities.report import GeneratorReport
-from worker.generator.quantities.stationary import SpatialLaw
+from worker.generator.quantities.stationary import MultivariateDistribution
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NearLinear:
+class PerturbedLinearAnalysis:
     """Analyses models like one that was analysed, at its lags and frequencies and on its grid.
 
     report      of the one that was analysed; it has a law and a spectrum
@@ -35,13 +35,13 @@ class NearLinear:
 
     def __call__(self, process: DiffusionProcess) -> GeneratorReport:
         """The report of a process; without a law where the process has none."""
-        report, law, spectrum, memory = (
+        report, law, spectrum, correlations = (
             self.report,
             self.report.stationary,
             self.report.spectrum,
-            self.report.memory,
+            self.report.correlations,
         )
-        assert isinstance(law, SpatialLaw)
+        assert isinstance(law, MultivariateDistribution)
         assert spectrum is not None
         try:
             linear = self._linear(process)
@@ -79,21 +79,21 @@ class NearLinear:
                         linear.rates(len(spectrum.eigenvalues)), spectrum.eigenvalues
                     ),
                 ),
-                memory=None
-                if not isinstance(memory, Memory)
+                correlations=None
+                if not isinstance(correlations, Correlations)
                 else replace(
-                    memory,
-                    autocorrelation=own.autocorrelation(memory.lags),
-                    power_spectrum=own.power_spectrum(memory.frequencies),
+                    correlations,
+                    autocorrelation=own.autocorrelation(correlations.lags),
+                    power_spectrum=own.power_spectrum(correlations.frequencies),
                     integrated_times=times_of(own.integrated_times),
-                    correlations=own,
+                    functions=own,
                 ),
             )
         except (GeneratorError, RuntimeError, ValueError):
             # A draw far out in the coefficients' distribution may have no matrix to speak of.
             return without_law_near(process, report)
 
-    def lawful(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
+    def has_distribution(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
         """(n,) whether each process has a law."""
         found = []
         for process in processes:
@@ -106,7 +106,7 @@ class NearLinear:
 
     def _linear(self, process: DiffusionProcess) -> LinearProcess | None:
         law = self.report.stationary
-        assert isinstance(law, SpatialLaw)
+        assert isinstance(law, MultivariateDistribution)
         mean = np.array(law.mean, dtype=float)
         scale = np.sqrt(np.diag(np.array(law.covariance, dtype=float)))
         return (

@@ -4,9 +4,9 @@ import numpy as np
 
 from worker.generator.linear.fixed_points import followed, jacobian_rates
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.quantities.fixed_point import FixedPoint
+from worker.generator.quantities.fixed_points import FixedPoint
 from worker.generator.quantities.report import GeneratorReport
-from worker.generator.quantities.stationary import SpatialLaw
+from worker.generator.quantities.stationary import MultivariateDistribution
 
 FARTHEST = 3.0
 """Standard deviations that a fixed point may be away from the reference's."""
@@ -19,7 +19,7 @@ def fixed_points_followed(
     """The fixed points of a process that stand for those of a report: each where Newton's method finds one of the same kind,
     nearer than half way to the report's next one; nan where there is none."""
     points = report.fixed_points
-    if not points or not isinstance(report.stationary, SpatialLaw):
+    if not points or not isinstance(report.stationary, MultivariateDistribution):
         return points
     at = np.array([point.at for point in points])
     scale = lengths_of(report.stationary, process.periods)
@@ -37,7 +37,7 @@ def fixed_points_followed(
     return tuple(found)
 
 
-def lengths_of(law: SpatialLaw, periods: tuple[float | None, ...]) -> FloatArray:
+def lengths_of(law: MultivariateDistribution, periods: tuple[float | None, ...]) -> FloatArray:
     """(d,) standard deviation of each coordinate; of an angle, its period over 2π [state]."""
     variances = (row[i] for i, row in enumerate(law.covariance))
     return np.array(

@@ -3,19 +3,25 @@
 import numpy as np
 
 from worker.generator.process import read_only
-from worker.generator.quantities.correlations import ABOVE, BELOW, SPAN, Correlations, Memory
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.correlations import (
+    ABOVE,
+    BELOW,
+    SPAN,
+    CorrelationFunctions,
+    Correlations,
+)
+from worker.generator.quantities.passages import Timing
 
 
-def memory_of(
-    correlations: Correlations,
+def correlations_of(
+    functions: CorrelationFunctions,
     integrated_times: tuple[Timing, ...],
     *,
     slowest: float,
     fastest: float,
     n_lags: int,
     n_frequencies: int,
-) -> Memory:
+) -> Correlations:
     """Both functions between times and frequencies that show all of them.
 
     slowest, fastest   rates of the process [1/time]
@@ -24,11 +30,11 @@ def memory_of(
     frequencies = np.geomspace(slowest / BELOW, max(fastest, slowest) * ABOVE, n_frequencies) / (
         2 * np.pi
     )
-    return Memory(
+    return Correlations(
         read_only(lags),
-        read_only(correlations.autocorrelation(lags)),
+        read_only(functions.autocorrelation(lags)),
         read_only(frequencies),
-        read_only(correlations.power_spectrum(frequencies)),
+        read_only(functions.power_spectrum(frequencies)),
         integrated_times,
-        correlations,
+        functions,
     )

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from worker.generator.errors import UnresolvedLandscapeError
-from worker.generator.no_stationary_distribution import without_law
 from worker.generator.plane.box.box import Box, first_box
 from worker.generator.plane.box.box_convergence import (
     SETTLED,
@@ -26,21 +25,21 @@ from worker.generator.plane.box.existence import (
 )
 from worker.generator.plane.box.initial_rectangle import first_rectangle, fixed_points_in
 from worker.generator.plane.box.positive_diffusion import Narrowed, narrowed_to_positive_plane
-from worker.generator.plane.correlations import memory_in_the_plane
+from worker.generator.plane.correlations import correlations_in_the_plane
 from worker.generator.plane.density_grid import picture
 from worker.generator.plane.grid import points
 from worker.generator.plane.grid_refinement import Solution, law_numbers, solve
 from worker.generator.plane.passages.passage_domain import stage_of
 from worker.generator.plane.passages.passages import committors_between, passages_between
-from worker.generator.plane.perturbed_model import NearInThePlane
+from worker.generator.plane.perturbed_model import PerturbedPlaneAnalysis
 from worker.generator.process import DiffusionProcess, FloatArray, read_only
-from worker.generator.quantities.fixed_point import FixedPoint
+from worker.generator.quantities.fixed_points import FixedPoint
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.quantities.spectrum import Spectrum
-from worker.generator.quantities.stationary import SpatialLaw
-from worker.generator.request import Questions
+from worker.generator.quantities.stationary import MultivariateDistribution
+from worker.generator.request import AnalysisRequest, without_stationary_distribution
 
-Analysed = tuple[GeneratorReport, NearInThePlane | None]
+Analysed = tuple[GeneratorReport, PerturbedPlaneAnalysis | None]
 """The report, and what analyses models like this one; None without a law."""
 
 LATTICE = 9
@@ -57,98 +56,100 @@ LARGEST_ERROR = 0.02
 """Relative change by the last step above which a rate is not reported."""
 
 
-def analysed_in_the_plane(process: DiffusionProcess, questions: Questions) -> Analysed:
+def analysed_in_the_plane(process: DiffusionProcess, request: AnalysisRequest) -> Analysed:
     """The report, and what analyses models like this one; without a stationary law it keeps the fixed points. Where only an
     unseen part of the drift stands against a law, `ergodic` is False and the law is there, labelled.
 
     Raises UnresolvedLandscapeError where drift dominates noise too much for cells, UndefinedCoefficientsError where a
     coefficient is not finite.
     """
-    rectangle = first_rectangle(process, questions.observed_ranges)
+    rectangle = first_rectangle(process, request.observed_ranges)
     fixed = fixed_points_in(process, rectangle, LATTICE)
     first = first_box(process, rectangle)
     problem = noise_problem(first)
     if problem is not None:
-        return without_law(process, fixed, problem, questions), None
+        return without_stationary_distribution(process, fixed, problem, request), None
     problem = negative_problem(with_law(first))
     if problem is not None:
-        return _narrowed(process, fixed, problem, questions)
-    escaping = escape_of(first, questions)
+        return _narrowed(process, fixed, problem, request)
+    escaping = escape_of(first, request)
     if escaping is not None and not escaping.unseen:
-        return without_law(process, fixed, escaping.reason, questions), None
+        return without_stationary_distribution(process, fixed, escaping.reason, request), None
     try:
         box = settled_box(first)
     except UnresolvedLandscapeError:
         # Some drifts escape through a narrow gate only.
-        escaping = escaping or escape_of(first, questions, starts=GATES)
+        escaping = escaping or escape_of(first, request, starts=GATES)
         if escaping is None:
             raise
-        return without_law(process, fixed, escaping.reason, questions), None
-    escaping = escaping or escape_of(box, questions)
+        return without_stationary_distribution(process, fixed, escaping.reason, request), None
+    escaping = escaping or escape_of(box, request)
     problem = hold_problem(box)
     if problem is not None or (escaping is not None and not escaping.unseen):
-        return without_law(
-            process, fixed, escaping.reason if escaping is not None else problem, questions
+        return without_stationary_distribution(
+            process, fixed, escaping.reason if escaping is not None else problem, request
         ), None
     problem = negative_problem(box)
     if problem is not None:
-        return _narrowed(
-            process, fixed, problem if escaping is None else escaping.reason, questions
-        )
+        return _narrowed(process, fixed, problem if escaping is None else escaping.reason, request)
     if escaping is not None:
         # Further out there is what carries the process away.
-        report, near = _with_law(Widened(box), questions, fixed)
+        report, near = _with_law(Widened(box), request, fixed)
         return replace(
             report, ergodic=False, reason=escaping.reason, approximation=BEFORE_ESCAPE
         ), near
-    wide = wide_enough(box, questions.observed_ranges is not None)
+    wide = wide_enough(box, request.observed_ranges is not None)
     try:
-        return _with_law(wide, questions, fixed)
+        return _with_law(wide, request, fixed)
     except UnresolvedLandscapeError:
         if wide.box is box:
             raise
-        return _with_law(replace(wide, box=box), questions, fixed)
+        return _with_law(replace(wide, box=box), request, fixed)
 
 
-def _with_law(widened: Widened, questions: Questions, fixed: tuple[FixedPoint, ...]) -> Analysed:
+def _with_law(
+    widened: Widened, request: AnalysisRequest, fixed: tuple[FixedPoint, ...]
+) -> Analysed:
     box = widened.box
     # The box may reach where the first look did not, and be finer than it.
     fixed = fixed_points_in(box.chart.process, _surroundings(box), LATTICE) or fixed
-    solution = solve(box, questions.eigenpairs)
+    solution = solve(box, request.eigenpairs)
     stage = stage_of(solution)
-    passages = passages_between(stage, questions.places, fixed)
-    committors = committors_between(stage, questions.committors, fixed)
+    passages = passages_between(stage, request.places, fixed)
+    committors = committors_between(stage, request.committors, fixed)
     report = replace(
-        without_law(box.chart.process, fixed, None, questions),
+        without_stationary_distribution(box.chart.process, fixed, None, request),
         ergodic=True,
         boundaries="reflecting" if _touches_a_wall(box) else "natural",
-        stationary=law_of(solution, questions, widened.spread),
+        stationary=law_of(solution, request, widened.spread),
         spectrum=spectrum_of_plane(solution, widened.change),
-        memory=memory_in_the_plane(solution, questions.lags, questions.frequencies),
+        correlations=correlations_in_the_plane(solution, request.lags, request.frequencies),
         between=tuple(passage for passage, _ in passages),
         committors=tuple(committor for committor, _ in committors),
     )
     solved = (tuple(read_from for _, read_from in found) for found in (passages, committors))
-    return report, NearInThePlane(report, solution, *solved)
+    return report, PerturbedPlaneAnalysis(report, solution, *solved)
 
 
 def _narrowed(
-    process: DiffusionProcess, fixed: tuple[FixedPoint, ...], problem: str, questions: Questions
+    process: DiffusionProcess, fixed: tuple[FixedPoint, ...], problem: str, request: AnalysisRequest
 ) -> Analysed:
     """The analysis where the noise is positive, labelled; the problem, where that cannot be had."""
-    found = narrowed_to_positive_plane(process, questions)
+    found = narrowed_to_positive_plane(process, request)
     if not isinstance(found, Narrowed):
-        return without_law(process, fixed, found or problem, questions), None
+        return without_stationary_distribution(process, fixed, found or problem, request), None
     try:
-        report, near = _with_law(Widened(settled_box(found.box)), questions, fixed)
+        report, near = _with_law(Widened(settled_box(found.box)), request, fixed)
     except UnresolvedLandscapeError:
-        return without_law(process, fixed, problem, questions), None
+        return without_stationary_distribution(process, fixed, problem, request), None
     return replace(
         report, boundaries="reflecting", approximation=found.sentence, cut=(found.sentence,)
     ), near
 
 
-def law_of(solution: Solution, questions: Questions, spread: float = 0.0) -> SpatialLaw:
+def law_of(
+    solution: Solution, request: AnalysisRequest, spread: float = 0.0
+) -> MultivariateDistribution:
     """The law, its density on at most `density_points` points along each coordinate.
 
     spread  relative change of a variance as the box grows
@@ -158,7 +159,7 @@ def law_of(solution: Solution, questions: Questions, spread: float = 0.0) -> Spa
     numbers = law_numbers(solution.numbers.moments)
     assert numbers.skewness is not None
     assert numbers.kurtosis is not None
-    grid, density, current = picture(solution, questions)
+    grid, density, current = picture(solution, request)
 
     def known(value: float | None, *axes: int) -> float | None:
         return None if value is None or any(angle[axis] for axis in axes) else float(value)
@@ -181,7 +182,7 @@ def law_of(solution: Solution, questions: Questions, spread: float = 0.0) -> Spa
         reasons.append(
             "the noise does not act in every direction, so entropy production is not defined"
         )
-    return SpatialLaw(
+    return MultivariateDistribution(
         mean=(known(numbers.mean[0], 0), known(numbers.mean[1], 1)),
         covariance=tuple(
             tuple(known(numbers.covariance[i, j], i, j) for j in (0, 1)) for i in (0, 1)

@@ -14,7 +14,7 @@ from worker.generator.plane.finite_volumes import Coefficients, generator_matrix
 from worker.generator.plane.grid import IndexArray
 from worker.generator.plane.grid_refinement import Level, Solution
 from worker.generator.process import FloatArray
-from worker.generator.quantities.stationary import SpatialLaw
+from worker.generator.quantities.stationary import MultivariateDistribution
 
 ROUGH = 0.02
 """Difference between the density on the cells and the picture, over its peak, above which the next finer cells are taken."""
@@ -43,7 +43,7 @@ class CoarseDensity:
     solver: SuperLU | None
 
     @classmethod
-    def of(cls, solution: Solution, law: SpatialLaw) -> "CoarseDensity":
+    def of(cls, solution: Solution, law: MultivariateDistribution) -> "CoarseDensity":
         """For a law that has a picture."""
         u, inside = on_the_rectangle(solution, law.grid)
         jacobian = _jacobian(solution)

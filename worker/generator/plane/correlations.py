@@ -6,14 +6,14 @@ import numpy as np
 from scipy.sparse import csc_array, eye_array
 from scipy.sparse.linalg import SuperLU
 
-from worker.generator.numerics.correlation_functions import memory_of
+from worker.generator.numerics.correlation_functions import correlations_of
 from worker.generator.plane.box.coordinates import Chart
 from worker.generator.plane.eigenmodes import ComplexArray, factorised
 from worker.generator.plane.finite_volumes import Schemes
 from worker.generator.plane.grid import Grid
 from worker.generator.plane.grid_refinement import Level, Solution, weights_of
 from worker.generator.process import FloatArray
-from worker.generator.quantities.correlations import Memory, NoMemory, times_of
+from worker.generator.quantities.correlations import Correlations, NoCorrelations, times_of
 
 STEPS = 8
 """Steps by which a small model grows."""
@@ -86,7 +86,7 @@ class LevelModel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlaneCorrelations:
-    """A `Correlations`: small models on three levels, extrapolated."""
+    """A `CorrelationFunctions`: small models on three levels, extrapolated."""
 
     models: tuple[LevelModel, ...]
     shares: FloatArray
@@ -116,11 +116,13 @@ class PlaneCorrelations:
         return np.asarray(np.tensordot(self.shares, np.stack(values), 1))
 
 
-def memory_in_the_plane(solution: Solution, n_lags: int, n_frequencies: int) -> Memory | NoMemory:
+def correlations_in_the_plane(
+    solution: Solution, n_lags: int, n_frequencies: int
+) -> Correlations | NoCorrelations:
     """Autocorrelation, power spectrum and integrated times of both coordinates."""
     rates = solution.numbers.rates
     if not len(rates) or not solution.errors[0] < LARGEST_ERROR:
-        return NoMemory(
+        return NoCorrelations(
             "the slowest rate does not converge on the finest cells, so there is no autocorrelation"
         )
     levels = [level for level in solution.ladder if level.grid.shape[0] <= LARGEST_CELLS][-3:]
@@ -130,21 +132,21 @@ def memory_in_the_plane(solution: Solution, n_lags: int, n_frequencies: int) -> 
         tuple(model for model in models if model is not None), weights_of(levels, solution.schemes)
     )
     if len(found.models) < len(levels):
-        return NoMemory(
+        return NoCorrelations(
             "the autocorrelation does not converge: rates differ too much between regions"
         )
     fastest = float(np.max(np.abs(rates)))
     times = times_of(found.integrated_times)
-    memory = memory_of(
+    correlations = correlations_of(
         found, times, slowest=slowest, fastest=fastest, n_lags=n_lags, n_frequencies=n_frequencies
     )
     finest = found.models[-1]
-    on_cells = finest.covariances(memory.lags) / finest.covariances(np.zeros(1))
-    if not np.max(np.abs(memory.autocorrelation - on_cells)) < LARGEST_ERROR:
-        return NoMemory(
+    on_cells = finest.covariances(correlations.lags) / finest.covariances(np.zeros(1))
+    if not np.max(np.abs(correlations.autocorrelation - on_cells)) < LARGEST_ERROR:
+        return NoCorrelations(
             "the autocorrelation does not converge on the finest cells: the noise is too weak for them"
         )
-    return memory
+    return correlations
 
 
 def functions_of(chart: Chart, grid: Grid) -> list[list[FloatArray]]:

@@ -7,7 +7,7 @@ from scipy.interpolate import RectBivariateSpline
 from worker.generator.plane.grid import Axis, points
 from worker.generator.plane.grid_refinement import Solution
 from worker.generator.process import FloatArray, read_only
-from worker.generator.request import Questions
+from worker.generator.request import AnalysisRequest
 
 MOST_POINTS = 60
 """Points along each coordinate, whatever is asked for: the grid has the square of it."""
@@ -21,13 +21,13 @@ RIPPLE = 10.0
 
 
 def picture(
-    solution: Solution, questions: Questions
+    solution: Solution, request: AnalysisRequest
 ) -> tuple[tuple[FloatArray, FloatArray], FloatArray, FloatArray]:
     """Points of both coordinates, density (n, n) and current (n, n, 2) there."""
     chart, level = solution.box.chart, solution.finest
-    count = min(questions.density_points, MOST_POINTS)
+    count = min(request.density_points, MOST_POINTS)
     first, second = (
-        read_only(np.linspace(*_range(solution, axis, questions), count)) for axis in (0, 1)
+        read_only(np.linspace(*_range(solution, axis, request), count)) for axis in (0, 1)
     )
     u, inside = on_the_rectangle(solution, (first, second))
     jacobian = abs(float(np.linalg.det(chart.matrix)))
@@ -59,7 +59,7 @@ def on_the_rectangle(
     return u, inside
 
 
-def _range(solution: Solution, axis: int, questions: Questions) -> tuple[float, float]:
+def _range(solution: Solution, axis: int, request: AnalysisRequest) -> tuple[float, float]:
     """Where almost all of the law is along a coordinate, and where the data were; the whole turn of an angle [state]."""
     chart, level = solution.box.chart, solution.finest
     process, span = chart.process, solution.box.spans[axis]
@@ -77,10 +77,10 @@ def _range(solution: Solution, axis: int, questions: Questions) -> tuple[float, 
         # The outermost cells' centres lie half a cell before a wall that the process touches.
         if np.isfinite(walls) and solution.box.walls[axis, end] == (span.low, span.high)[end]:
             low, high = (float(walls), high) if end == 0 else (low, float(walls))
-    if questions.observed_ranges is not None:
+    if request.observed_ranges is not None:
         low, high = (
-            min(low, questions.observed_ranges[axis][0]),
-            max(high, questions.observed_ranges[axis][1]),
+            min(low, request.observed_ranges[axis][0]),
+            max(high, request.observed_ranges[axis][1]),
         )
     return max(low, process.domain[axis][0]), min(high, process.domain[axis][1])
 

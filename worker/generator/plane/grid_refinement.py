@@ -25,7 +25,7 @@ from worker.generator.plane.finite_volumes import (
 )
 from worker.generator.plane.grid import Grid
 from worker.generator.process import FloatArray
-from worker.generator.quantities.stationary import LawNumbers
+from worker.generator.quantities.stationary import DistributionNumbers
 
 LEVELS = (32, 48, 72, 108, 162)
 """Cells along each axis, level by level."""
@@ -156,7 +156,7 @@ def solve_near(
     return Level(grid, matrix, numbers, density, current, modes.sum)
 
 
-def law_numbers(moments: FloatArray) -> LawNumbers:
+def law_numbers(moments: FloatArray) -> DistributionNumbers:
     """What the array of `Numbers` says of the law."""
     mean, covariance, third, fourth = (
         moments[:2],
@@ -169,7 +169,7 @@ def law_numbers(moments: FloatArray) -> LawNumbers:
         moments[10:14].reshape(2, 2),
         float(moments[14]),
     )
-    return LawNumbers(
+    return DistributionNumbers(
         mean=mean,
         covariance=covariance,
         skewness=third / variance**1.5,

@@ -27,10 +27,10 @@ from worker.generator.plane.grid_refinement import (
 from worker.generator.plane.passages.passages import Solved
 from worker.generator.plane.passages.perturbed_passages import committors_near, passages_near
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.quantities.correlations import Memory, NoMemory, times_of
+from worker.generator.quantities.correlations import Correlations, NoCorrelations, times_of
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.quantities.spectrum import Spectrum
-from worker.generator.quantities.stationary import SpatialLaw
+from worker.generator.quantities.stationary import MultivariateDistribution
 
 AT_THE_EDGE = 1e-3
 """Share of the law in the outermost cells of an open side above which the model does not fit into the solution's box."""
@@ -47,7 +47,7 @@ DISTANCES, FAR, STEPS = (1.0, 8.0, 64.0), 1e5, 150
 
 
 @dataclass(frozen=True, eq=False)
-class NearInThePlane:
+class PerturbedPlaneAnalysis:
     """Analyses models like one that was analysed, on its cells.
 
     report      of the one that was analysed
@@ -73,7 +73,7 @@ class NearInThePlane:
             # A draw far out in the coefficients' distribution may have no matrix to speak of.
             return without_law_near(process, report)
 
-    def lawful(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
+    def has_distribution(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
         """(n,) whether each process comes back from outside the solution's box."""
         box = self.solution.box
         found = escapes(
@@ -107,7 +107,7 @@ class NearInThePlane:
     def _near(self, process: DiffusionProcess, level: Level) -> GeneratorReport:
         report, solution = self.report, self.solution
         law, spectrum = report.stationary, report.spectrum
-        assert isinstance(law, SpatialLaw)
+        assert isinstance(law, MultivariateDistribution)
         assert spectrum is not None
         found = without_law_near(process, report, ergodic=True)
         if _at_open_sides(solution.box, level.density * level.grid.volumes) > AT_THE_EDGE:
@@ -142,7 +142,7 @@ class NearInThePlane:
                 np.zeros(len(rates)),
                 None,
             ),
-            memory=self._memory_of(chart, level, rates),
+            correlations=self._correlations_of(chart, level, rates),
         )
 
     @cached_property
@@ -150,7 +150,7 @@ class NearInThePlane:
         law = self.report.stationary
         return (
             CoarseDensity.of(self.solution, law)
-            if isinstance(law, SpatialLaw) and law.density.size
+            if isinstance(law, MultivariateDistribution) and law.density.size
             else None
         )
 
@@ -168,30 +168,30 @@ class NearInThePlane:
             solution.box.chart, solution.first, solution.schemes, solution.rate, slowest
         )
 
-    def _memory_of(
+    def _correlations_of(
         self, chart: Chart, level: Level, rates: ComplexArray
-    ) -> Memory | NoMemory | None:
-        memory, solution = self.report.memory, self.solution
-        if not isinstance(memory, Memory):
-            return memory
+    ) -> Correlations | NoCorrelations | None:
+        correlations, solution = self.report.correlations, self.solution
+        if not isinstance(correlations, Correlations):
+            return correlations
         exact, coarse = solution.numbers.rates, self._own_rates
         # Real parts by their ratio, so that they stay positive; imaginary parts by their difference, as they may vanish.
         better = exact.real * rates.real / coarse.real + 1j * (
             exact.imag + rates.imag - coarse.imag
         )
         if self._model is None or not (np.isfinite(rates).all() and better[0].real > 0):
-            return NoMemory("the model has not the same rates")
+            return NoCorrelations("the model has not the same rates")
         model = level_model(
             chart, level, solution.schemes, solution.rate, float(better[0].real), self._model
         )
         if model is None:
-            return NoMemory("the autocorrelation does not settle")
+            return NoCorrelations("the autocorrelation does not settle")
         zero = np.zeros(1)
         right = _corrected(model, rates, better)
         return replace(
-            memory,
-            autocorrelation=right.covariances(memory.lags) / right.covariances(zero),
-            power_spectrum=right.spectra(memory.frequencies),
+            correlations,
+            autocorrelation=right.covariances(correlations.lags) / right.covariances(zero),
+            power_spectrum=right.spectra(correlations.frequencies),
             integrated_times=times_of(model.integrals / model.covariances(zero)[:, 0]),
         )
 

@@ -1,1 +1,1 @@
-"""What an analysis answers: frozen values, which know how they are ranked over models that fit the data equally well."""
+"""The quantities of an analysis: frozen values that know how they are ranked over models."""

@@ -9,16 +9,21 @@ from numpy.polynomial.legendre import legval
 from worker.generator.process import FloatArray
 
 Kind = Literal["natural", "entrance", "regular", "exit"]
-"""Feller's classes, equation (G33): natural and entrance ends are never reached, and from an entrance the process can start;
-regular ends are reached and left again, exits are reached and never left."""
+"""Feller's classes, equation (G33).
+
+Natural and entrance ends are never reached, and from an entrance the process can start; regular
+ends are reached and left again, exits are reached and never left."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Zone:
-    """Neighbourhood of an end where a has a simple zero: a = δ·α(δ), 2b/a = ±exponent/δ + g(δ), δ the distance to the end.
+    """Neighbourhood of an end where a has a simple zero.
+
+    With δ the distance to the end, a = δ·α(δ) and 2b/a = ±exponent/δ + g(δ).
 
     width         length of the zone [state]
-    exponent      2 b(end) / |a'(end)|, positive where the drift points inwards; the density behaves as δ^(exponent − 1)
+    exponent      2 b(end) / |a'(end)|, positive where the drift points inwards; the density behaves
+                  as δ^(exponent − 1)
     log_alpha, g  Legendre coefficients of log α and g on (0, width)
     """
 
@@ -28,7 +33,7 @@ class Zone:
     g: FloatArray
 
     def evaluate(self, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """g and log α at signed offsets from the end, any shape."""
+        """Return g and log α at signed offsets from the end, of any shape."""
         t = 2 * np.abs(offset) / self.width - 1
         return np.asarray(legval(t, self.g)), np.asarray(legval(t, self.log_alpha))
 
@@ -40,13 +45,14 @@ class End:
     at          where it is [state]; ±inf where open
     kind        Feller's class
     place       the end in words
-    problem     why there is no stationary law because of this end; None where it allows one
-    wall        a is positive here: the process arrives and is taken to be reflected
-    power       density ~ |o|^power in the distance o from the end (finite) or from the centre (infinite); None at a wall
-                or where the density falls faster than any power
-    growth      likewise a ~ |o|^growth
-    threshold   bottom of the continuous spectrum that this end brings [1/time]; inf where there is none
-    zone        where a vanishes linearly; else None
+    problem     why there is no stationary distribution because of this end; None where it allows
+                one
+    wall        whether a is positive here: the process arrives and is taken to be reflected
+    power       density ~ |o|^power in the distance o from the end (finite) or from the centre
+                (infinite); None at a wall or where the density falls faster than any power
+    growth      a ~ |o|^growth in the same distance; None where no such power was computed
+    threshold   bottom of the continuous spectrum that this end brings [1/time]; inf without one
+    zone        neighbourhood where a vanishes linearly; else None
     """
 
     at: float

@@ -21,12 +21,14 @@ Change = Callable[[FloatArray], FloatArray]
 class Kind:
     """How a quantity is ranked over models.
 
-    forward   the numbers in which it is nearly a quadratic function of the coefficients
+    forward   to the numbers in which the quantity is nearly a quadratic function of the
+              coefficients
     back      from these numbers (n, …) of n models to the quantity's
-    monotone  `back` keeps the order of numbers, so that it may be taken of the ends of an interval alone
-    whole     a curve, of which all points are judged together
-    absent    number that stands for a value that a model has not: nan where it is left out of the ranking
-    unit      what differences are compared with that may be rounding errors; None where they are compared with the value
+    monotone  whether `back` keeps the order of numbers, so that it may be applied to the ends of an
+              interval alone
+    whole     whether it is a curve, of which all points are judged together
+    absent    number that stands for a missing value: nan where the model is left out of the ranking
+    unit      what differences that may be rounding errors are compared with; None for the value
     """
 
     forward: Change
@@ -84,7 +86,7 @@ PLACE = Kind(_same, _same, unit="state")
 SHAPE = Kind(_same, _same, unit="one")
 POSITIVE = Kind(_log, _exp)
 TIME = Kind(_same, _exp, absent=np.inf)
-"""Time given by its logarithm; a model that has none takes for ever."""
+"""Time given by its logarithm; a model without it counts as infinite."""
 FINITE_TIME = Kind(_same, _exp)
 """Time given by its logarithm; a model that has none is left out."""
 CURVE = Kind(_same, _same, whole=True)
@@ -99,5 +101,5 @@ SIZE = Kind(_same, np.abs, monotone=False, whole=True)
 
 
 def numbers_of(values: Iterable[float | None]) -> FloatArray:
-    """The numbers, nan for those that are not there."""
+    """Return the numbers, with nan for None."""
     return np.array([np.nan if value is None else value for value in values], dtype=float)

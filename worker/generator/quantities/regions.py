@@ -12,7 +12,7 @@ Point = tuple[float, ...]
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A box of states.
+    """Box of states.
 
     intervals  (low, high) of each coordinate, ±inf where open [state]
     unknown    names that were given an interval and are no coordinates
@@ -22,7 +22,7 @@ class Region:
     unknown: tuple[str, ...] = ()
 
     def holds(self, x: FloatArray, periods: tuple[float | None, ...] | None = None) -> np.ndarray:
-        """(n, d) → (n,) whether each state lies in the box, its edge included; angles on whichever turn."""
+        """Return (n,) whether states (n, d) lie in the box or on its edge; angles on any turn."""
         inside = np.full(len(x), True)
         for k, (low, high) in enumerate(self.intervals):
             period = None if periods is None else periods[k]
@@ -34,14 +34,20 @@ class Region:
 
     @property
     def problem(self) -> str | None:
-        """Why it is no region of positive area; None where it is one."""
+        """Reason why it is no region of positive area; None where it is one."""
         if self.unknown:
             return f"the region names {', '.join(self.unknown)}, which the model does not have"
         for low, high in self.intervals:
             if not low < high:
-                return f"the interval [{low:g}, {high:g}] of a region is empty; give a lower end below the upper end"
+                return (
+                    f"the interval [{low:g}, {high:g}] of a region is empty; give a lower end "
+                    "below the upper end"
+                )
         if not np.isfinite(np.array(self.intervals)).any():
-            return "a region without any bound is the whole plane; give an interval for at least one variable"
+            return (
+                "a region without any bound is the whole plane; give an interval for at least "
+                "one variable"
+            )
         return None
 
 
@@ -55,7 +61,10 @@ Pair = tuple[Place, Place]
 def numbers_and_places(
     passages: Sequence[Pair], dimension: int
 ) -> tuple[tuple[tuple[float, float], ...], tuple[Pair, ...]]:
-    """The passages between two numbers, and the others. On the line the goal may be an interval: its nearer end is meant."""
+    """Separate the passages between two numbers from the others.
+
+    The goal on the line may be an interval: its nearer end is meant.
+    """
     numbers, places = [], []
     for start, to in passages:
         first, goal = (_number(place) if dimension == 1 else place for place in (start, to))
@@ -75,7 +84,10 @@ def numbers_and_places(
 
 
 def facing_numbers(pair: Pair) -> tuple[float, float] | None:
-    """Two places on the line as numbers: of intervals the ends that face each other. None where they are none, or meet."""
+    """Return two places on the line as numbers: of intervals, the ends that face each other.
+
+    None where they are no numbers or intervals, or meet.
+    """
     start, goal = _interval(pair[0]), _interval(pair[1])
     if start is None or goal is None:
         return None

@@ -1,20 +1,21 @@
-"""What the generator L f = b·∇f + ½ a:∇²f says."""
+"""The report: what the generator L f = b·∇f + ½ a:∇²f says, and what of it rests on no data."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from worker.generator.quantities.barrier import Barrier
 from worker.generator.quantities.boundary import End
-from worker.generator.quantities.committor import Committor
-from worker.generator.quantities.correlations import Memory, NoMemory
-from worker.generator.quantities.exit import Exit
-from worker.generator.quantities.fixed_point import FixedPoint
+from worker.generator.quantities.correlations import Correlations, NoCorrelations
+from worker.generator.quantities.fixed_points import Barrier, FixedPoint
 from worker.generator.quantities.kinds import NUMBER
-from worker.generator.quantities.passage import Passage, SpatialPassage
-from worker.generator.quantities.potential import EffectivePotential, LocalRelaxation
-from worker.generator.quantities.simulated import SimulatedLaw
+from worker.generator.quantities.passages import Committor, Exit, Passage, SpatialPassage
 from worker.generator.quantities.spectrum import Spectrum
-from worker.generator.quantities.stationary import SpatialLaw, StationaryLaw
+from worker.generator.quantities.stationary import (
+    EffectivePotential,
+    LocalRelaxation,
+    MultivariateDistribution,
+    SimulatedLaw,
+    StationaryDistribution,
+)
 
 Range = tuple[float, float]
 
@@ -23,25 +24,36 @@ Range = tuple[float, float]
 class GeneratorReport:
     """What the generator L f = b·∇f + ½ a:∇²f says.
 
-    ergodic           the process forgets where it started and settles into one stationary law
+    ergodic           whether the process forgets where it started and settles into one stationary
+                      distribution
     reason            why it does not; None where it does
-    domain            interval the analysis ran on, ±inf where open; the whole line in more coordinates than one [state]
-    boundaries        `reflecting` where an end of the domain has positive noise, so that the process reaches it and is taken to
-                      be reflected: by a declared end, or on request (then `ergodic` is still False)
-    ends              lower and upper end, classified; empty where the noise is not positive, and in more coordinates than one
-    stationary, spectrum, memory   None without a stationary law; `memory` is the autocorrelation function and power spectrum
-    fixed_points, barriers, passages, effective_potential, local_relaxation   as far as they exist without one
-    probability_current   net flow of probability through every point of a circle [1/time]; None on the line, where it is 0
+    domain            interval the analysis ran on, ±inf where open; the whole line in more
+                      coordinates than one [state]
+    boundaries        `reflecting` where an end of the domain has positive noise, so that the
+                      process reaches it and is taken to be reflected: by a declared end, or on
+                      request (then `ergodic` is still False)
+    ends              lower and upper end, classified; empty where the noise is not positive, and in
+                      more coordinates than one
+    stationary        stationary distribution; None where there is none
+    spectrum          relaxation rates; None without a stationary distribution
+    correlations      autocorrelation and power spectrum; None without a stationary distribution
+    fixed_points, barriers, passages, effective_potential, local_relaxation
+                      as far as they exist without a stationary distribution
+    probability_current
+                      net flow of probability through every point of a circle [1/time]; None on the
+                      line, where it is 0
     between           passages between places of several coordinates
-    committors        between states on the line, and regions of two coordinates
-    exits             from intervals on the line and on the circle
+    committors        committors between states on the line, and regions of two coordinates
+    exits             exits from intervals on the line and on the circle
     extrapolated      sentences that name what rests on no data
-    observed_ranges   where the data were, of each coordinate, where that was given and is no angle [state]
-    unseen_mass       stationary probability beyond them; None without a law or a density
-    domains           the domain of each of two coordinates or more; empty in one [state]
-    approximation     why the numbers are those of another, simpler process; None where they are the process's own
+    observed_ranges   where the data of each coordinate were, if given and no angle [state]
+    unseen_mass       stationary probability beyond them; None without a density
+    domains           domain of each of two coordinates or more; empty in one [state]
+    approximation     why the numbers are those of another, simpler process; None where they are the
+                      process's own
     simulated         what simulated paths show, of three coordinates and more that are not linear
-    cut               sentences that name where the analysis ends because the model's noise is not positive beyond
+    cut               sentences that name where the analysis ends because the model's noise is not
+                      positive beyond
     """
 
     ergodic: bool
@@ -49,9 +61,9 @@ class GeneratorReport:
     domain: Range
     boundaries: Literal["natural", "reflecting"]
     ends: tuple[End, ...] = ()
-    stationary: StationaryLaw | SpatialLaw | None = None
+    stationary: StationaryDistribution | MultivariateDistribution | None = None
     spectrum: Spectrum | None = None
-    memory: Memory | NoMemory | None = None
+    correlations: Correlations | NoCorrelations | None = None
     fixed_points: tuple[FixedPoint, ...] = ()
     barriers: tuple[Barrier, ...] = ()
     passages: tuple[Passage, ...] = ()
@@ -68,3 +80,56 @@ class GeneratorReport:
     approximation: str | None = None
     cut: tuple[str, ...] = ()
     simulated: SimulatedLaw | None = None
+
+
+def extrapolated_beyond(
+    fixed: tuple[FixedPoint, ...],
+    barriers: tuple[Barrier, ...],
+    passages: tuple[Passage, ...],
+    observed: Range | None,
+) -> tuple[str, ...]:
+    """Return one sentence for every well, barrier and passage outside the observed range.
+
+    Parameters
+    ----------
+    fixed, barriers, passages : of the report
+    observed : where the data were [state]; None gives no sentence
+    """
+    if observed is None:
+        return ()
+    low, high = observed
+
+    def seen(*points: float) -> bool:
+        return all(low <= point <= high for point in points)
+
+    unseen = f"outside the observed range [{low:.6g}, {high:.6g}]: extrapolation"
+    wells = [
+        f"the well at x = {point.at[0]:.6g} lies {unseen}"
+        for point in fixed
+        if point.stable and not seen(*point.at)
+    ]
+    tops = dict.fromkeys(barrier.over for barrier in barriers if not seen(barrier.over))
+    return (
+        *wells,
+        *(f"the barrier at x = {top:.6g} lies {unseen}" for top in tops),
+        *(
+            f"the passage from x = {passage.start:.6g} to {passage.to:.6g} runs {unseen}"
+            for passage in passages
+            if not seen(passage.start, passage.to)
+        ),
+    )
+
+
+def extrapolated_outside(
+    fixed: tuple[FixedPoint, ...], observed: tuple[Range, ...] | None
+) -> tuple[str, ...]:
+    """Return one sentence for every stable fixed point outside the observed ranges."""
+    if observed is None:
+        return ()
+    return tuple(
+        f"the well at ({', '.join(f'{value:.6g}' for value in point.at)}) lies outside the "
+        "observed ranges: extrapolation"
+        for point in fixed
+        if point.stable
+        and not all(low <= x <= high for x, (low, high) in zip(point.at, observed, strict=True))
+    )

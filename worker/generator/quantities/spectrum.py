@@ -19,7 +19,8 @@ class Spectrum:
 
     eigenvalues       (k,) complex in general, real on the line [1/time]
     relaxation_times  (k,) 1/re λ [time]
-    eigenfunctions    (k, n_points) right eigenfunctions on the density's grid, of unit norm under the stationary law; or None
+    eigenfunctions    (k, n_points) right eigenfunctions on the density's grid, of unit norm under
+                      the stationary distribution; or None
     relative_error    (k,) estimated from the last two levels of extrapolation
     reason            why there are fewer eigenvalues than asked for
     """
@@ -32,8 +33,11 @@ class Spectrum:
 
     @property
     def overtones(self) -> NDArray[np.bool_]:
-        """(k,) whether a complex eigenvalue is an overtone: it turns a whole number of times, two or more, faster than a slower
-        one, and decays at least half as fast again. The slower one has what there is to say of them."""
+        """(k,) whether a complex eigenvalue is an overtone of a slower one.
+
+        An overtone turns a whole number of times, two or more, faster than the slower one and
+        decays at least half as fast again. It says nothing that the slower one does not.
+        """
         re, im = self.eigenvalues.real, np.abs(self.eigenvalues.imag)
         with np.errstate(divide="ignore", invalid="ignore"):
             times = im[:, None] / im[None, :]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from worker.generator.numerics.semidefinite_cholesky import root_of
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.quantities.simulated import SimulatedLaw
+from worker.generator.quantities.stationary import SimulatedLaw
 from worker.generator.simulation.estimates import estimated
 from worker.generator.simulation.runs import BURN_IN, Run, run
 from worker.generator.simulation.steps import PART, fastest_rate, stepper_of

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from worker.generator.process import DiffusionProcess, FloatArray, read_only
-from worker.generator.quantities.simulated import Estimates, Marginal, Simulated
+from worker.generator.quantities.stationary import Estimates, Marginal, Simulated
 from worker.generator.simulation.runs import Run
 
 GROUPS = 40

@@ -1,8 +1,8 @@
-"""How uncertain an answer is: intervals of its quantities over models drawn around the estimate.
+"""Confidence intervals of a report's quantities, over models drawn around the estimate.
 
-The models of one support differ in few coefficients, and almost every quantity is a smooth function of them: a quadratic one,
-fitted to few models that are analysed and checked on others, says what all the models drawn would. Where it does not, fewer
-models are analysed one by one.
+The models of one support differ in few coefficients, and almost every quantity is a smooth function
+of them: a quadratic one, fitted to few models that are analysed and checked on others, gives what
+all the models drawn would. Where it does not, fewer models are analysed one by one.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,24 +24,28 @@ from worker.generator.uncertainty.response_surface import (
 )
 
 LOOP = 100
-"""Models that are analysed one by one where nothing cheaper is right."""
-REST = 150
-"""The same, of a share of the models for which no quadratic function is fitted, beside others for which one is."""
+"""Number of models that are analysed one by one where nothing cheaper is right."""
+REST = 100
+"""Number of models that are analysed one by one of a share without a quadratic function, beside
+others with one."""
 CHECKED = (0.2, 0.4, 0.6, 0.8)
-"""Models on which quadratic functions are checked: how many of the models are nearer to the middle than they."""
+"""Places of the models on which quadratic functions are checked, by how many of the models are
+nearer to the middle."""
 WRONG = 0.3
-"""Largest error on these, in standard deviations of the quantity over the models: as much as the end of an interval over LOOP
-models varies by chance."""
+"""Largest error at the checks, in standard deviations of the quantity over the models: as much
+as the end of an interval over LOOP models varies by chance."""
 ROUNDING = 1e-6
 """Part of a quantity's own size below which differences are rounding errors."""
 FLAT = 0.2
-"""Spread at a point of a curve, over the largest on it, below which errors there are compared with this part of the largest."""
+"""Spread at a point of a curve, over its largest, below which errors are compared with this part
+of the largest."""
 CURVES = 1000
-"""Models over which curves are ranked: each of their points to 0.09 standard deviations. Numbers are ranked over all."""
+"""Number of models over which curves are ranked: each of their points to 0.09 standard
+deviations. Numbers are ranked over all."""
 LOOKS = 200
-"""Models of which it is seen what their drift does far away."""
+"""Number of models whose drift far away is judged."""
 RARELY = 0.01
-"""Share of models without a stationary law above which all are analysed one by one."""
+"""Share of models without a stationary distribution above which all are analysed one by one."""
 
 
 class Draws(Protocol):
@@ -53,56 +57,69 @@ class Draws(Protocol):
     """
 
     @property
-    def coefficients(self) -> FloatArray: ...
+    def coefficients(self) -> FloatArray:
+        """(n, m) coefficients of each model."""
 
     @property
-    def centre(self) -> FloatArray: ...
+    def centre(self) -> FloatArray:
+        """(m,) coefficients of the estimate."""
 
     @property
-    def support(self) -> NDArray[np.int64]: ...
+    def support(self) -> NDArray[np.int64]:
+        """(n,) number of the support that each model has."""
 
     def process_at(self, coefficients: FloatArray) -> DiffusionProcess:
-        """The model with these coefficients (m,)."""
+        """Return the model with these coefficients (m,)."""
         ...
 
 
 def intervals_over(
     models: Sequence[DiffusionProcess], analysis: Analysis, confidence: float
 ) -> Intervals:
-    """Intervals over these very models, each analysed by itself.
+    """Return intervals over these very models, each analysed by itself.
 
-    confidence   coverage of each central interval, 0 to 1; times are ranked by their logarithm
+    Parameters
+    ----------
+    models : processes
+    analysis : of the reference, whose quantities have the intervals
+    confidence : coverage of each central interval, 0 to 1; times are ranked by their logarithm
     """
-    if analysis.near is None or not models:
+    if analysis.perturbed is None or not models:
         return Intervals({})
     layout = Layout(analysis.report)
-    near = _Near.of(analysis, layout)
+    near = _PerturbedNumbers.of(analysis, layout)
     found = [near(model) for model in models]
     rows = np.array([row for row, _ in found])
-    share = float(np.mean(analysis.near.lawful(models) & [ergodic for _, ergodic in found]))
+    share = float(
+        np.mean(analysis.perturbed.has_distribution(models) & [ergodic for _, ergodic in found])
+    )
     return layout.intervals([rows[:, place] for _, place in layout.leaves], confidence, share)
 
 
 def confidence_intervals(analysis: Analysis, draws: Draws, confidence: float) -> Intervals:
-    """Intervals of the analysis' quantities over all models that are drawn, most of which need not be analysed.
+    """Return intervals over all models that are drawn, most of which need not be analysed.
 
-    confidence   coverage of each central interval, 0 to 1; times are ranked by their logarithm
+    Parameters
+    ----------
+    analysis : of the reference, whose quantities have the intervals
+    draws : models drawn around the estimate
+    confidence : coverage of each central interval, 0 to 1; times are ranked by their logarithm
     """
     count = len(draws.coefficients)
-    if analysis.near is None or not count:
+    if analysis.perturbed is None or not count:
         return Intervals({})
     some = [draws.process_at(c) for c in draws.coefficients[:LOOKS]]
-    lawful = analysis.near.lawful(some)
-    share = float(lawful.mean())
+    has_distribution = analysis.perturbed.has_distribution(some)
+    share = float(has_distribution.mean())
     smooth = [
         support
         for support in _large_supports(draws)
-        if lawful[support[support < len(lawful)]].mean() > 1 - RARELY
+        if has_distribution[support[support < len(has_distribution)]].mean() > 1 - RARELY
     ]
     if not smooth:
         return intervals_over(some[:LOOP], analysis, confidence)
     layout = Layout(analysis.report)
-    near = _Near.of(analysis, layout)
+    near = _PerturbedNumbers.of(analysis, layout)
     values = [
         np.full(
             (min(count, CURVES if leaf.kind.whole else count), place.stop - place.start), np.nan
@@ -123,7 +140,7 @@ def confidence_intervals(analysis: Analysis, draws: Draws, confidence: float) ->
         seen = _share_of(REST, len(others), count)
         rows = near.rows(draws, others[(2 * np.arange(seen) + 1) * len(others) // (2 * seen)])
         for table, (_, place) in zip(values, layout.leaves, strict=True):
-            # Each of the others has the numbers of the one next to it that was analysed.
+            # Each of the other models has the numbers of the next one that was analysed.
             like = np.arange(len(others)) * seen // len(others)
             table[others[others < len(table)]] = rows[like[others < len(table)], place]
     return layout.intervals(values, confidence, share)
@@ -134,7 +151,7 @@ def _share_of(number: int, part: int, whole: int) -> int:
 
 
 def _large_supports(draws: Draws) -> list[NDArray[np.int64]]:
-    """The models of each support for which a quadratic function takes fewer models than its share of a loop."""
+    """Return the models of each support that is cheaper by a quadratic function than by a loop."""
     found = []
     for support in np.unique(draws.support):
         models = np.flatnonzero(draws.support == support)
@@ -147,21 +164,21 @@ def _large_supports(draws: Draws) -> list[NDArray[np.int64]]:
 
 
 def _centre(draws: Draws, models: NDArray[np.int64]) -> FloatArray:
-    """The estimate, where it has the models' support; else their mean."""
+    """Return the estimate, where it has the models' support; else their mean."""
     own = draws.support[models[0]] == 0
     return draws.centre if own else np.asarray(draws.coefficients[models].mean(axis=0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Near:
-    """Analyses models as vectors of numbers, moved by as much as the analysis near the reference misses the reference itself."""
+class _PerturbedNumbers:
+    """Numbers of models, moved by as much as the perturbed analysis misses the reference itself."""
 
     analyse: Callable[[DiffusionProcess], tuple[FloatArray, bool]]
     moved: FloatArray
 
     @classmethod
-    def of(cls, analysis: Analysis, layout: Layout) -> "_Near":
-        near = analysis.near
+    def of(cls, analysis: Analysis, layout: Layout) -> "_PerturbedNumbers":
+        near = analysis.perturbed
         assert near is not None
 
         def analyse(process: DiffusionProcess) -> tuple[FloatArray, bool]:
@@ -170,7 +187,7 @@ class _Near:
 
         with np.errstate(invalid="ignore"):
             missed = layout.reference - analyse(analysis.process)[0]
-        # What is not even found of the reference itself is not there to be compared.
+        # A quantity that is not found of the reference itself cannot be compared.
         layout.known &= np.isfinite(missed)
         return cls(analyse, np.where(layout.known, missed, 0.0))
 
@@ -179,13 +196,15 @@ class _Near:
         return row + self.moved, ergodic
 
     def rows(self, draws: Draws, models: NDArray[np.int64]) -> FloatArray:
-        """(n, M) of some of the models drawn."""
+        """Return (n, M) the numbers of some of the models drawn."""
         return np.array([self(draws.process_at(draws.coefficients[k]))[0] for k in models])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Surface:
-    """The numbers of models of one support: quadratic functions of their coefficients where those hold, else of models that were
+    """Numbers of the models of one support.
+
+    They are quadratic functions of the coefficients where those hold, else of models that were
     analysed one by one.
 
     coefficients  (design_size, M) of the quadratic functions
@@ -200,7 +219,7 @@ class _Surface:
 
     @classmethod
     def fitted(
-        cls, draws: Draws, models: NDArray[np.int64], near: _Near, layout: Layout
+        cls, draws: Draws, models: NDArray[np.int64], near: _PerturbedNumbers, layout: Layout
     ) -> "_Surface":
         own = draws.coefficients[models]
         directions = Directions.of(own, _centre(draws, models))
@@ -223,7 +242,7 @@ class _Surface:
         return cls(directions, coefficients, holds, near.rows(draws, models[:one_by_one]))
 
     def values(self, models: FloatArray, place: slice) -> FloatArray:
-        """(n, size) the numbers of a leaf of models (n, m)."""
+        """Return (n, size) the numbers of a leaf of models (n, m)."""
         found = features(self.directions.steps(models)) @ self.coefficients[:, place]
         holds = self.holds[place]
         if not holds.all():
@@ -234,7 +253,7 @@ class _Surface:
 
 
 def _held(leaf: Leaf, error: FloatArray, spread: FloatArray, size: FloatArray) -> NDArray[np.bool_]:
-    """(size,) whether the errors at the checks are small beside the spread over the models."""
+    """Return (size,) whether errors at the checks are small beside the spread over models."""
     known = np.isfinite(leaf.value.ravel())
     if not leaf.kind.whole:
         return np.asarray(error <= WRONG * spread + ROUNDING * size)

@@ -1,4 +1,4 @@
-"""Central intervals of every quantity of a report over other models: one walk over the report's tree, leaf by leaf."""
+"""Central intervals of every quantity of a report over other models, by one walk over its tree."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from worker.generator.process import FloatArray
 from worker.generator.quantities.kinds import FINITE_TIME, NUMBER, Kind, numbers_of
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.passages import Timing
 
 Range = tuple[float, float]
 Band = tuple[FloatArray, FloatArray]
@@ -26,26 +26,27 @@ FEWEST = 20
 class Intervals:
     """Central intervals over models, in a tree of the report's own shape; empty without models.
 
-    ends           path → lower and upper ends, each of the leaf's own shape; nan where too few models have the quantity. They are
-                   the models' own percentiles: the reference lies inside only if the models put it there.
-    ergodic_share  share of the models that have a stationary law; None without models
+    ends           path → lower and upper ends, each of the leaf's own shape; nan where too few
+                   models have the quantity. They are the models' own percentiles: the reference
+                   lies inside only if the models put it there.
+    ergodic_share  share of the models that have a stationary distribution; None without models
     """
 
     ends: Mapping[Path, Band]
     ergodic_share: float | None = None
 
     def range(self, *path: str | int) -> Range | None:
-        """The interval of a number; the path may end with its place in an array or a tuple."""
+        """Return the interval of a number; the path may end with a place in an array or tuple."""
         found = self._at(path)
         return None if found is None or np.isnan(found[0]) else (float(found[0]), float(found[1]))
 
     def ranges(self, *path: str | int) -> tuple[Range | None, ...]:
-        """The intervals of numbers that stand in a row; none where the leaf has none at all."""
+        """Return the intervals of numbers in a row; none where the leaf has none at all."""
         found = self.ends.get(path)
         return () if found is None else tuple(self.range(*path, i) for i in range(len(found[0])))
 
     def band(self, *path: str | int) -> Band | None:
-        """The ends of a curve; the path may end with its row."""
+        """Return the ends of a curve; the path may end with its row."""
         found = self._at(path)
         return None if found is None or np.isnan(found[0]).all() else found
 
@@ -68,7 +69,7 @@ class Leaf:
 
 
 def leaves(node: Any, path: Path = ()) -> Iterator[Leaf]:
-    """All quantities of a report that are ranked over models."""
+    """Yield all quantities of a report that are ranked over models."""
     for name, kind in _kinds_of(type(node)):  # type: ignore[arg-type]
         value, here = getattr(node, name), (*path, name)
         if value is None:
@@ -85,7 +86,7 @@ def leaves(node: Any, path: Path = ()) -> Iterator[Leaf]:
 
 @cache
 def _kinds_of(of: type) -> tuple[tuple[str, Kind | None], ...]:
-    """The fields of a value, with the kinds of those that are ranked."""
+    """Return the fields of a value, with the kinds of those that are ranked."""
     hints = get_type_hints(of, include_extras=True)
     found = ((place.name, getattr(hints[place.name], "__metadata__", ())) for place in fields(of))
     return tuple(
@@ -114,13 +115,14 @@ def _of_kind(path: Path, kind: Kind, value: Any) -> Iterator[Leaf]:
         if not np.iscomplexobj(array):
             yield Leaf(path, kind, kind.forward(array.astype(float)))
             return
-        # Of a complex number the real part is a rate, which has the kind; the imaginary part is a number, if there is one.
+        # The real part of a complex number is a rate, which has the kind; the imaginary part is a
+        # number, if there is one.
         yield Leaf((*path, "re"), kind, kind.forward(array.real))
         yield Leaf((*path, "im"), NUMBER, np.where(array.imag != 0, array.imag, np.nan))
 
 
 class Layout:
-    """The leaves of a reference in one vector, and the same of reports that are like it."""
+    """Leaves of a reference in one vector, and the same of reports that are like it."""
 
     def __init__(self, reference: Any) -> None:
         found = [
@@ -141,7 +143,7 @@ class Layout:
         return np.asarray(np.isfinite(self.reference))
 
     def size_of(self, leaf: Leaf) -> FloatArray:
-        """(size,) what differences of a leaf are compared with that may be rounding errors."""
+        """Return (size,) the scales of a leaf that rounding errors are compared with."""
         value = np.abs(leaf.value.ravel())
         if leaf.kind.unit is None:
             return (
@@ -153,7 +155,7 @@ class Layout:
 
     @cached_property
     def _state(self) -> float:
-        """The largest standard deviation of the law, or distance of fixed points [state]."""
+        """Largest standard deviation of the distribution, or distance of fixed points [state]."""
         found = {leaf.path: leaf.value for leaf, _ in self.leaves}
         variances = found.get(("stationary", "covariance"), np.full((1, 1), -np.inf))
         places = np.array(
@@ -168,7 +170,7 @@ class Layout:
         return max(float(np.exp(np.nanmax(np.diag(variances), initial=-np.inf) / 2)), spread)
 
     def row(self, report: Any) -> FloatArray:
-        """(M,) the numbers of a report; nan where it has none."""
+        """Return (M,) the numbers of a report; nan where it has none."""
         row = np.full(self.reference.shape, np.nan)
         if report is None:
             return row
@@ -186,7 +188,14 @@ class Layout:
     def intervals(
         self, values: Sequence[FloatArray], confidence: float, share: float | None
     ) -> Intervals:
-        """The intervals from the numbers (n, size) of n models of each leaf."""
+        """Return the intervals from the numbers (n, size) of n models of each leaf.
+
+        Parameters
+        ----------
+        values : (n, size) of each leaf
+        confidence : coverage of each central interval, 0 to 1
+        share : share of the models that have a stationary distribution
+        """
         ends: dict[Path, Band] = {}
         for (leaf, place), rows in zip(self.leaves, values, strict=True):
             known = self.known[place].reshape(leaf.value.shape)
@@ -205,8 +214,10 @@ def _ends(kind: Kind, values: FloatArray, known: NDArray[np.bool_], confidence: 
 
 
 def central_ends(values: FloatArray, confidence: float) -> Band:
-    """Ends of the intervals that hold the middle `confidence` of the models' values (n, …) at each place; nan where fewer than
-    half of the models, or than `FEWEST`, have a value there."""
+    """Return the ends of the intervals that hold the middle `confidence` of the values (n, …).
+
+    They are nan where fewer than half of the models, or than `FEWEST`, have a value.
+    """
     ordered = np.sort(values, axis=0)
     counts = len(values) - np.isnan(values).sum(axis=0)
     enough = counts >= max(FEWEST, len(values) / 2)

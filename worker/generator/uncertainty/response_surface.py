@@ -1,4 +1,4 @@
-"""Quantities of a model as quadratic functions of its coefficients, fitted to few models that were analysed."""
+"""Quantities as quadratic functions of the model's coefficients, fitted to few analysed models."""
 
 from dataclasses import dataclass
 
@@ -7,11 +7,13 @@ import numpy as np
 from worker.generator.process import FloatArray
 
 RADIUS = 2.0
-"""Distance of the models that are analysed, in standard deviations of the models drawn: that of the ends of an interval."""
+"""Distance of the models that are analysed, in standard deviations of the models drawn.
+
+It is the distance of the ends of an interval."""
 DIAGONAL = 0.75
-"""Part of it along each of two directions at once."""
+"""Part of RADIUS along each of two directions at once."""
 RANK = 1e-10
-"""Variance of a direction, over the largest one's, below which the models do not differ along it."""
+"""Ratio of a variance to the largest one below which models do not differ along its direction."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +29,7 @@ class Directions:
 
     @classmethod
     def of(cls, models: FloatArray, centre: FloatArray) -> "Directions":
-        """The directions in which models (n, m) are away from the centre (m,)."""
+        """Return the directions in which models (n, m) are away from the centre (m,)."""
         away = models - centre
         scale = np.sqrt(np.mean(away**2, axis=0))
         active = scale > 0
@@ -44,15 +46,15 @@ class Directions:
 
     @property
     def count(self) -> int:
-        """K."""
+        """Number of directions K."""
         return int(self.factor.shape[1])
 
     def at(self, steps: FloatArray) -> FloatArray:
-        """(n, m) the models at steps (n, K)."""
+        """Return (n, m) the models at steps (n, K)."""
         return np.asarray(self.centre + steps @ self.factor.T)
 
     def steps(self, models: FloatArray) -> FloatArray:
-        """(n, K) the models (n, m) in standard deviations along each direction."""
+        """Return (n, K) the models (n, m) in standard deviations along each direction."""
         # A column's scale would drown the small coefficients of a least-squares fit.
         scale = np.linalg.norm(self.factor, axis=1)
         active = scale > 0
@@ -61,24 +63,24 @@ class Directions:
 
 
 def design_size(count: int) -> int:
-    """Models that a quadratic function of so many directions takes."""
+    """Return the number of models that a quadratic function of so many directions takes."""
     return 1 + 2 * count + count * (count - 1) // 2
 
 
 def design(count: int) -> FloatArray:
-    """(design_size, K) steps at which a quadratic function of K directions is determined, the centre first."""
+    """Return (design_size, K) steps that determine a quadratic function, the centre first."""
     each = RADIUS * np.eye(count)
     pairs = [DIAGONAL * (each[i] + each[j]) for i in range(count) for j in range(i)]
     return np.concatenate([np.zeros((1, count)), each, -each, np.reshape(pairs, (-1, count))])
 
 
 def features(steps: FloatArray) -> FloatArray:
-    """(n, design_size) the terms of a quadratic function at steps (n, K)."""
+    """Return (n, design_size) the terms of a quadratic function at steps (n, K)."""
     count = steps.shape[1]
     pairs = [steps[:, i] * steps[:, j] for i in range(count) for j in range(i)]
     return np.column_stack([np.ones(len(steps)), steps, steps**2, *pairs])
 
 
 def quadratic(values: FloatArray, count: int) -> FloatArray:
-    """(design_size, M) coefficients of the quadratic functions that take these values (design_size, M) on the design."""
+    """Return (design_size, M) coefficients of quadratic functions through values on the design."""
     return np.asarray(np.linalg.solve(features(design(count)), values))

@@ -1,1 +1,1 @@
-"""Checks of a fit, and what its reader is told about it."""
+"""Checks of the data and of a fit."""

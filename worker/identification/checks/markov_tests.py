@@ -1,7 +1,8 @@
-"""Is the record a first-order Markov diffusion with a fixed law? Tests on consecutive samples and on the residuals.
+"""Tests whether the record is a stationary first-order Markov diffusion.
 
-Score tests: were the drift allowed to depend on time, or on the average of the recent past, would the likelihood rise? On a
-stationary Markov path each statistic is standard normal, whatever the drift.
+Score tests ask whether the likelihood would rise if the drift could depend on time, or on the
+average of the recent past. Under the null hypothesis, a stationary Markov path, each statistic is
+standard normal, whatever the drift.
 """
 
 from collections.abc import Iterator
@@ -9,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaincc, ndtri
 
-from worker.identification.checks.stationarity import Homogeneity, StageSums, stage_of
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import (
     Chunk,
@@ -26,20 +27,35 @@ from worker.identification.sums.rules import SamplingRule
 Floats = NDArray[np.float64]
 
 PAIRS_FOR_CORRELATION = 300_000
-"""So many tell a correlation of 0.01 from none."""
+"""Pairs that distinguish a correlation of 0.01 from none."""
 
 PAST_WINDOWS = (10, 100, 1000)
 """Lengths of the averages over the recent past, in samples."""
 
+STAGES = 8
+"""Stretches of time of equal length since the trajectory's start."""
+
+FUNCTIONS = 2
+"""Number of the library's functions that are tested in every stage: level and slope."""
+
 
 def some_pairs(data: Trajectories, scales: Scales, period: float | None) -> Iterator[Chunk]:
-    """Pairs of consecutive samples: all, or about `PAIRS_FOR_CORRELATION` in chunks spread over the record."""
+    """Yield about `PAIRS_FOR_CORRELATION` pairs of consecutive samples, spread over the record.
+
+    Parameters
+    ----------
+    data : trajectories of one variable
+    scales : scales of the variable
+    period : period of an angle [state]; None on the line
+    """
     every = max(1, data.n_increments // PAIRS_FOR_CORRELATION)
     return chunks(data, scales, block_edges(data, 1), period=period, every=every)
 
 
 def check_consecutive_samples(walk: Iterator[Chunk], scales: Scales) -> float:
-    """Correlation of consecutive samples. Raises IndependentSamples where it is not positive: nothing is continuous then."""
+    """Return the correlation of consecutive samples.
+
+    Raises IndependentSamples where it is not positive: no path is continuous then."""
     mean = (scales.mean - scales.origin) / scales.unit
     n, product, square = 0, 0.0, 0.0
     for chunk in walk:
@@ -51,27 +67,135 @@ def check_consecutive_samples(walk: Iterator[Chunk], scales: Scales) -> float:
     limit = min(0.1, 3 / np.sqrt(n))
     if correlation < -limit:
         raise IndependentSamples(
-            f"Consecutive samples are negatively correlated ({correlation:.2f}): the series alternates. No diffusion in "
-            "continuous time has anticorrelated samples, so there is no drift or relaxation time to identify.",
+            f"Consecutive samples are negatively correlated ({correlation:.2f}): the time series "
+            "alternates. No diffusion in continuous time has anticorrelated samples, so there is "
+            "no drift or relaxation time to identify.",
             hints=("Check for a differenced series or an alternating instrument; sample faster.",),
         )
     if correlation < limit:
         raise IndependentSamples(
-            f"Consecutive samples are independent (correlation {correlation:.3f}): the sampling interval is far too coarse, "
-            "longer than the correlation time. Only the stationary distribution can be estimated from these samples.",
+            f"Consecutive samples are independent (correlation {correlation:.3f}): the sampling "
+            "interval is far too coarse, longer than the correlation time. Only the stationary "
+            "distribution can be estimated from these samples.",
             hints=("Sample several times within one relaxation time.",),
         )
     return correlation
+
+
+@dataclass(frozen=True, slots=True)
+class Homogeneity:
+    """Agreement of the stages with one model.
+
+    z        standard normal equivalent of χ²: large where they disagree
+    excess   (χ² − degrees of freedom) / 2: gain in log-likelihood of a model for every stage
+    """
+
+    z: float
+    excess: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StageSums:
+    """Sums over the windows of each stage for the residuals r of the drift, or of the diffusion.
+
+    The first of the n instruments f are the library's functions.
+
+    score      (STAGES, n)         Σ f r
+    variance   (STAGES, n, n)      Σ f fᵀ r²
+    slope      (STAGES, n, size)   Σ f gᵀ, with g the factors of the coefficients in a window
+    """
+
+    score: Floats
+    variance: Floats
+    slope: Floats
+
+    @classmethod
+    def empty(cls, n: int, size: int) -> "StageSums":
+        """Make sums over no windows."""
+        return cls(np.zeros((STAGES, n)), np.zeros((STAGES, n, n)), np.zeros((STAGES, n, size)))
+
+    def add(
+        self, stage: NDArray[np.int64], instruments: Floats, residual: Floats, design: Floats
+    ) -> None:
+        """Add windows.
+
+        Parameters
+        ----------
+        stage : (n_windows,) numbers of their stages
+        instruments : (n_windows, n)
+        residual : (n_windows,)
+        design : (n_windows, size) factors of the coefficients
+        """
+        present = np.flatnonzero(np.bincount(stage, minlength=STAGES))
+        for k in present:
+            rows = slice(None) if len(present) == 1 else stage == k
+            weighted = instruments[rows] * residual[rows, None]
+            self.score[k] += weighted.sum(axis=0)
+            self.variance[k] += weighted.T @ weighted
+            self.slope[k] += instruments[rows].T @ design[rows]
+
+    def homogeneity(self, inflation: float = 1.0) -> Homogeneity:
+        """Test the scores of the stages by χ².
+
+        inflation   factor of their variance, where neighbouring residuals are correlated
+        """
+        size = self.slope.shape[2]
+        tested = np.arange(min(FUNCTIONS, size))
+        score = self.score[:, :size]
+        variance = self.variance[:, :size, :size]
+        slope = self.slope[:, :size]
+        total, of_total = score.sum(axis=0), variance.sum(axis=0)
+        share = slope @ np.linalg.pinv(slope.sum(axis=0), 1e-12)
+        scores = (score - share @ total)[:, tested]
+        covariance = share[:, None] @ of_total @ share.transpose(0, 2, 1)[None]
+        covariance -= (
+            variance[:, None] @ share.transpose(0, 2, 1)[None] + share[:, None] @ variance[None]
+        )
+        covariance[np.arange(STAGES), np.arange(STAGES)] += variance
+        chosen = covariance[:, :, tested[:, None], tested].transpose(0, 2, 1, 3)
+        matrix = chosen.reshape(scores.size, scores.size) * inflation
+        scale = np.sqrt(np.diag(matrix).clip(min=0))
+        known = scale > 1e-9 * np.sqrt(np.diag(of_total)[tested].max() * inflation)
+        if known.sum() < 2:
+            return Homogeneity(0.0, 0.0)
+        normal = (scores.ravel() / np.where(known, scale, 1.0))[known]
+        values, vectors = np.linalg.eigh(
+            matrix[np.ix_(known, known)] / np.outer(scale[known], scale[known])
+        )
+        # The stages' scores add up to zero: one direction for each function is empty.
+        keep = values > 1e-8 * values[-1]
+        chi_squared = float(np.sum((vectors[:, keep].T @ normal) ** 2 / values[keep]))
+        freedom = int(keep.sum())
+        return Homogeneity(_normal_equivalent(chi_squared, freedom), (chi_squared - freedom) / 2)
+
+    def levels(self, coefficients: Floats) -> Floats:
+        """Return observed over expected by the first function, 1; NaN without data; (STAGES,)."""
+        expected = self.slope[:, 0] @ coefficients
+        seen = self.score[:, 0] + expected
+        return np.asarray(
+            np.divide(seen, expected, out=np.full(STAGES, np.nan), where=expected > 0)
+        )
+
+
+def stage_of(elapsed: Floats, longest: float) -> NDArray[np.int64]:
+    """Return the number of each stage; `longest` is the longest trajectory's duration."""
+    return np.clip(np.floor(elapsed * (STAGES / longest)), 0, STAGES - 1).astype(np.int64)
+
+
+def _normal_equivalent(chi_squared: float, freedom: int) -> float:
+    """Return the standard normal value with the same tail probability."""
+    tail = float(gammaincc(freedom / 2, chi_squared / 2))
+    return float(-ndtri(tail)) if tail > 1e-300 else float(np.sqrt(chi_squared))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreTests:
     """Standard normal statistics of what the model leaves out.
 
-    trend          drift depends on the time since the trajectory's start
-    past           drift depends on the mean of the last samples, one entry a window
-    drift_stages   whether one drift holds in all stages of the record; None where that was not looked at
-    noise_stages   whether one diffusion does
+    trend          test of a drift that depends on the time since the trajectory's start
+    past           tests of a drift that depends on the mean of the last samples, by PAST_WINDOWS
+    drift_stages   test of one drift in all stages of the record; None where not made
+    noise_stages   test of one diffusion in all stages of the record; None where not made
     noise_levels   (STAGES,) diffusion in each stage over that of the model
     """
 
@@ -90,13 +214,21 @@ def score_tests(
     diffusion: Floats,
     longest: float,
 ) -> ScoreTests:
-    """Score tests with the library at the windows' first points as instruments, equations (M14) and (M24).
+    """Test what the model leaves out, equations (M14) and (M24).
 
-    drift, diffusion   (n_functions,) internal coefficients
-    longest            duration of the longest trajectory, in sampling intervals
+    The instruments are the library's functions at the first points of the windows.
+
+    Parameters
+    ----------
+    walk : windows
+    rule : sampling rule
+    library : terms
+    drift : (n_functions,) internal coefficients
+    diffusion : (n_functions,) internal coefficients
+    longest : duration of the longest trajectory [sampling intervals]
     """
     size, extra = library.internal_size, 1 + len(PAST_WINDOWS)
-    # Windows that share increments have correlated residuals, as far as they reach.
+    # Residuals of windows that share increments are correlated.
     reach = (rule.windows.n_points - 1) * rule.windows.stride if rule.overlapping else 0
     products, of_squares = np.zeros(2), np.zeros(2)
     of_drift, of_noise = StageSums.empty(size + extra, size), StageSums.empty(size, size)
@@ -110,15 +242,13 @@ def score_tests(
         of_noise.add(stage, functions, of_square, design)
         products += _lagged_products(residual, reach)
         of_squares += _lagged_products(of_square, reach)
-    # Their instruments hardly differ.
+    # The instruments of neighbouring windows hardly differ, so one factor serves all scores.
     inflations = [
         max(1 + 2 * p[1] / p[0], 0.05) if p[0] > 0 else 1.0 for p in (products, of_squares)
     ]
-    scores, variance, slope = (
-        of_drift.score.sum(axis=0),
-        of_drift.variance.sum(axis=0),
-        of_drift.slope.sum(axis=0),
-    )
+    scores = of_drift.score.sum(axis=0)
+    variance = of_drift.variance.sum(axis=0)
+    slope = of_drift.slope.sum(axis=0)
     out = [
         adjusted(scores, variance * inflations[0], slope, size, k)
         for k in range(size, size + extra)
@@ -133,7 +263,7 @@ def score_tests(
 
 
 def _lagged_products(residual: Floats, reach: int) -> Floats:
-    """(2,) Σ r_n² and Σ_k Σ_n r_n r_{n+k} over the lags k = 1 … reach."""
+    """Return Σ r_n² and Σ_k Σ_n r_n r_{n+k} over the lags k = 1 … reach; (2,)."""
     sums = np.concatenate([[0.0], np.cumsum(residual)])
     n = np.arange(residual.size)
     following = sums[np.minimum(n + 1 + reach, residual.size)] - sums[n + 1]
@@ -141,9 +271,15 @@ def _lagged_products(residual: Floats, reach: int) -> Floats:
 
 
 def adjusted(scores: Floats, variance: Floats, slope: Floats, size: int, k: int) -> float:
-    """Statistic of instrument k with the effect of the coefficients, estimated with the first `size` instruments, taken out.
+    """Return the statistic of instrument k, less the effect of the estimated coefficients.
 
-    scores   (n,) Σ instrument · residual      variance   (n, n) of the scores      slope   (n, size) Σ instrument · design
+    Parameters
+    ----------
+    scores : (n,) Σ instrument · residual
+    variance : (n, n) covariance of the scores
+    slope : (n, size) Σ instrument · design
+    size : number of coefficients, estimated with the first `size` instruments
+    k : number of the instrument
     """
     projection, *_ = np.linalg.lstsq(slope[:size].T, slope[k], rcond=1e-12)
     combination = np.zeros(len(scores))
@@ -155,7 +291,9 @@ def adjusted(scores: Floats, variance: Floats, slope: Floats, size: int, k: int)
 
 
 def recent_past(left: Floats, follows: NDArray[np.bool_]) -> Floats:
-    """y_n minus the mean of the last m samples, 0 where the segment has not run that long; (n, len(PAST_WINDOWS))."""
+    """Return y_n minus the mean of the last m samples; (n, len(PAST_WINDOWS)) by m.
+
+    It is 0 where the segment is not yet m samples long."""
     index = np.arange(left.size)
     run = index - np.maximum.accumulate(np.where(follows, 0, index))
     total = np.concatenate([[0.0], np.cumsum(left)])

@@ -1,8 +1,9 @@
-"""Walls that a path bounces off: ends of its range that it comes to often and at full speed (docs/method.md §3).
+"""Walls that reflect a path: ends of its range reached often and at full speed (docs/method.md §3).
 
-A step that reaches a wall is turned back, and its residual has no mean of zero, whatever drift and diffusion are. A window that
-starts several steps away feels nothing of it, and where it starts was known before its noise was drawn; so windows that start
-near a wall are left out, which biases nothing. Where the noise vanishes at the end there is no wall, and nothing is left out.
+A step that reaches a wall is turned back, and its residual has no mean of zero, whatever drift and
+diffusion are. A window that starts several steps away is not affected, and its start was known
+before its noise was drawn; so windows that start near a wall are left out, which biases nothing.
+Where the noise vanishes at the end there is no wall, and nothing is left out.
 """
 
 from collections.abc import Iterator
@@ -16,23 +17,23 @@ from worker.identification.data.trajectories import Trajectories
 Floats = NDArray[np.float64]
 
 REACH = 5.0
-"""Distance from a wall, in rms steps there, from which a window of one or two steps does not feel it."""
+"""Distance from which a wall does not affect a window of one or two steps [rms steps there]."""
 
 OFTEN = 30
-"""Samples within half a step of the end, and one in 500 of all, from which the path is said to come there often."""
+"""Samples within half a step of the end, and one in 500 of all, from which it is reached often."""
 
 AT_FULL_SPEED = 0.6
-"""Rms step near the end over that anywhere below which the noise vanishes there."""
+"""Rms step near the end over that of the record, below which the noise vanishes there."""
 
 LEAST_KEPT = 0.2
-"""Share of the windows that has to be left; with fewer the path is nowhere without the wall."""
+"""Least share of the windows to be kept; with fewer the wall affects the path everywhere."""
 
 SAMPLES = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class Walls:
-    """Where walls stand, and the range at a distance from them; infinite where there is none [state]."""
+    """Positions of walls, and the range out of their reach; infinite without a wall [state]."""
 
     low: float = -np.inf
     high: float = np.inf
@@ -47,7 +48,7 @@ NO_WALLS = Walls()
 
 
 def find_walls(data: Trajectories, bounds: tuple[float, float] = (-np.inf, np.inf)) -> Walls:
-    """The walls of one-dimensional data: declared ends that are reached, or else ends of the data's own range.
+    """Find the walls of one-dimensional data: declared ends that are reached, or ends of its range.
 
     bounds   declared ends, infinite where open [state]
     """
@@ -61,7 +62,7 @@ def find_walls(data: Trajectories, bounds: tuple[float, float] = (-np.inf, np.in
 
 
 def _wall(left: Floats, steps: Floats, declared: float) -> tuple[float, float]:
-    """The wall below the data and where its reach ends; −∞ where there is none."""
+    """Return the wall below the data and the end of its reach; −∞ where there is none."""
     nowhere = -np.inf, -np.inf
     end = max(declared, float(left.min())) if np.isfinite(declared) else float(left.min())
     overall = float(np.sqrt(np.mean(steps**2)))
@@ -77,14 +78,14 @@ def _wall(left: Floats, steps: Floats, declared: float) -> tuple[float, float]:
     at_the_end = left[left < end + step / 2]
     beyond = np.count_nonzero((left >= end + step) & (left < end + 1.5 * step))
     often = at_the_end.size >= max(OFTEN, left.size / 500) and at_the_end.size > beyond / 3
-    # Values on a grid pile up at its ends of themselves.
+    # Values on a grid pile up at its ends without a wall.
     if not often or np.unique(at_the_end[:1000]).size < min(OFTEN, at_the_end.size) / 2:
         return nowhere
     return end, end + width
 
 
 def _steps(data: Trajectories) -> tuple[Floats, Floats]:
-    """States and the steps from them, of about 200 000 samples at most from the whole record."""
+    """Return about 200 000 states at most from the whole record, and the steps from them."""
     every = max(1, data.n_increments // SAMPLES)
     pieces = list(_pieces(data, every))
     return np.concatenate([x for x, _ in pieces]), np.concatenate([dx for _, dx in pieces])

@@ -1,4 +1,4 @@
-"""One pass over the residuals of a fitted model: local variance, shape and memory, by variable."""
+"""Residuals of a fitted model: local variance, shape and correlations, in one pass."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ from worker.identification.data.trajectories import Chunk
 from worker.identification.data.windows import Space, Stretch
 from worker.identification.sums.cell_rules import residual_variance, window_residuals
 from worker.identification.sums.kernel_statistics import nodal_sums
+from worker.identification.sums.kernels import Cells
 from worker.identification.sums.measurement_noise import MeasurementNoise
-from worker.identification.sums.moment_cells import Cells
 from worker.identification.sums.rules import SamplingRule
 
 Floats = NDArray[np.float64]
@@ -26,22 +26,26 @@ Floats = NDArray[np.float64]
 N_BINS = 120
 
 SIGNIFICANT = 4.0
-"""Standard errors beyond which a residual's correlation is called so; a false alarm in 16 000 fits."""
+"""Standard errors from which a correlation is significant; one false alarm in 16 000 fits."""
 
 DETERMINISTIC = 1e-3
-"""Share of the increments' mean square below which residuals are no noise."""
+"""Share of the increments' mean square below which residuals are not noise."""
 
 NEARLY_DETERMINISTIC, GROWTH_WITHOUT_NOISE = 0.1, 4.0
-"""Over two steps a diffusion's residuals have twice the variance, those of a variable that others drive eight times."""
+"""Larger share below which residuals are no noise if their variance grows so over two steps.
+
+A diffusion's grows by two, that of a variable driven by others by eight."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResidualMoments:
     """Sums over the residuals r of one variable's drift equation, internal units.
 
-    powers       (5,)  Σ u^p, p = 0 … 4, of r over its standard deviation, where â > 0; over its own where â is hardly anywhere
-    products     n, Σ r_n r_{n+1}, Σ (r_n r_{n+1})² over consecutive windows, then n, Σ r_n r_{n+2}, Σ (r_n r_{n+2})²
-    squares      Σ r², Σ Δy², number of windows
+    powers       (5,) Σ u^p, p = 0 … 4, of u = r over its model's standard deviation, where â > 0;
+                 over the rms of r if â > 0 hardly anywhere
+    products     (6,) n, Σ r_n r_{n+1}, Σ (r_n r_{n+1})² over consecutive windows, then
+                 n, Σ r_n r_{n+2}, Σ (r_n r_{n+2})²
+    squares      (3,) Σ r², Σ Δy², number of windows
     zero_steps   share of increments that are exactly zero
     """
 
@@ -52,11 +56,12 @@ class ResidualMoments:
 
     @property
     def n_windows(self) -> int:
+        """Number of windows."""
         return int(self.squares[2])
 
     @property
     def kurtosis(self) -> float:
-        """3 for Gaussian noise, larger for jumps and heavy tails."""
+        """Kurtosis: 3 for Gaussian noise, larger for jumps and heavy tails."""
         return (
             float(self.powers[4] * self.powers[0] / self.powers[2] ** 2)
             if self.powers[2] > 0
@@ -66,7 +71,7 @@ class ResidualMoments:
     @property
     def is_deterministic(self) -> bool:
         """Whether next to nothing of the increments' mean square is noise."""
-        return bool(self.squares[0] < 1e-3 * self.squares[1])
+        return bool(self.squares[0] < DETERMINISTIC * self.squares[1])
 
     @property
     def is_noisy(self) -> bool:
@@ -79,7 +84,7 @@ class ResidualMoments:
 
     @property
     def is_persistent(self) -> bool:
-        """Whether neighbouring residuals are positively correlated, beyond chance and enough to matter to a standard error."""
+        """Whether neighbouring residuals are correlated, enough to matter to a standard error."""
         return self.lag_one_z > SIGNIFICANT and self.lag_one_correlation > 0.05
 
     @property
@@ -88,9 +93,10 @@ class ResidualMoments:
 
         Only neighbours are correlated, by up to ¼ with the whole interval exposed."""
         near, far = self.lag_one_correlation, self.lag_two_correlation
-        # Inertia and filters go on; a drift fitted to blurred samples leaves a trace of the other sign.
+        # Inertia and filters correlate farther; a drift fitted to blurred samples leaves a trace of
+        # the other sign.
         only_neighbours = self.lag_two_z < SIGNIFICANT or far < 0.1 * near
-        # Jumps, and noise that comes and goes, make correlations of their own.
+        # Jumps and intermittent noise cause correlations of their own.
         of_a_diffusion = not (self.is_heavy_tailed or self.is_deterministic)
         return (
             self.lag_one_z > SIGNIFICANT
@@ -101,13 +107,16 @@ class ResidualMoments:
 
     @property
     def is_heavy_tailed(self) -> bool:
-        """Whether large values are more frequent than Gaussian ones, beyond chance and by an excess of one at least."""
+        """Whether the kurtosis exceeds 3 beyond chance, and by one at least."""
         n = self.powers[0]
         return bool(n >= 100 and self.kurtosis > 3 + max(1.0, 6 * np.sqrt(24 / n)))
 
     @property
     def lag_one_correlation(self) -> float:
-        """Σ r_n r_{n+1} / Σ r² per pair: +1 for a smooth path, −½ where measurement noise dominates, 0 for a right model."""
+        """Correlation of neighbouring residuals.
+
+        It is +1 for a smooth path, −½ where measurement noise dominates, 0 if the model is correct.
+        """
         pairs = self.products[0]
         if not pairs or not self.squares[0]:
             return 0.0
@@ -120,7 +129,7 @@ class ResidualMoments:
 
     @property
     def lag_two_correlation(self) -> float:
-        """Likewise two windows apart."""
+        """Correlation of residuals two windows apart."""
         if not self.products[3] or not self.squares[0]:
             return 0.0
         return float(self.products[4] / self.products[3] / (self.squares[0] / self.squares[2]))
@@ -133,13 +142,14 @@ class ResidualMoments:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResidualSums(ResidualMoments):
-    """Besides, for one variable: where the residuals r of the drift and s of the diffusion are how large.
+    """Moments of one variable, with local sizes of the residuals r (drift) and s (diffusion).
 
     drift_squared       (n_nodes,) quadrature weights of Σ f(z_n) r²
-    diffusion_squared   (n_nodes,) of Σ f(z_n) s²
-    count               (n_nodes,) of Σ f(z_n)
-    time, time_squared  (n_nodes,) of Σ f(z_n) Δt and Σ f(z_n) Δt²
-    histogram           (N_BINS,) of y over [−1, 1], with what lies outside in the end bins left out
+    diffusion_squared   (n_nodes,) quadrature weights of Σ f(z_n) s²
+    count               (n_nodes,) quadrature weights of Σ f(z_n)
+    time                (n_nodes,) quadrature weights of Σ f(z_n) Δt
+    time_squared        (n_nodes,) quadrature weights of Σ f(z_n) Δt²
+    histogram           (N_BINS,) counts of y in [−1, 1]
     negative            smallest and largest y where â ≤ 0, or None
     """
 
@@ -156,9 +166,9 @@ class ResidualSums(ResidualMoments):
 class Residuals:
     """Residuals of every variable.
 
-    moments   of the residuals
-    growth    (d,) mean square residual over two steps in one over that over one step; None of one variable
-    scores    tests of what the drift leaves out; empty where they were not made
+    moments   sums over the residuals, by variable
+    growth    (d,) mean square residual over two steps, over one step; None for one variable
+    scores    tests of what the drift leaves out, by variable; empty where not made
     """
 
     moments: tuple[ResidualMoments, ...]
@@ -166,7 +176,7 @@ class Residuals:
     scores: tuple[ScoreTests, ...] = ()
 
     def noise_free(self) -> tuple[int, ...]:
-        """Variables whose increments hold no noise of their own: deterministic, or driven by the others' noise only."""
+        """Return variables that are deterministic, or driven by the noise of others only."""
         if self.growth is None:
             return ()
         found = []
@@ -180,22 +190,23 @@ class Residuals:
 
 
 class MomentSums:
-    """What `ResidualMoments` are made of, for one variable."""
+    """Running sums of `ResidualMoments` for one variable."""
 
     def __init__(self) -> None:
-        self._powers, self._products, self._squares, self._zeros = (
-            np.zeros(5),
-            np.zeros(6),
-            np.zeros(3),
-            0,
-        )
+        self._powers = np.zeros(5)
+        self._products = np.zeros(6)
+        self._squares = np.zeros(3)
+        self._zeros = 0
 
     def add(self, r: Floats, u: Floats, first: Floats, follows: NDArray[np.bool_]) -> None:
         """Add the windows of a chunk.
 
-        r         (n,) residuals        u   (m,) residuals over their standard deviation, where that is known
-        first     (n,) first increments of the windows
-        follows   (n,) whether a window starts one sample after the one before it
+        Parameters
+        ----------
+        r : (n,) residuals
+        u : (m,) residuals over their standard deviation, where it is known
+        first : (n,) first increments of the windows
+        follows : (n,) whether a window starts one sample after the one before it
         """
         u2 = u * u
         self._powers += [u.size, float(u.sum()), float(u2.sum()), float(u2 @ u), float(u2 @ u2)]
@@ -208,7 +219,7 @@ class MomentSums:
         self._zeros += int((first == 0).sum())
 
     def moments(self) -> ResidualMoments:
-        """Of all windows so far."""
+        """Return the moments of all windows so far."""
         return ResidualMoments(
             self._powers, self._products, self._squares, self._zeros / max(1.0, self._squares[2])
         )
@@ -222,7 +233,17 @@ def measure_residuals(
     drift: Floats,
     diffusion: Floats,
 ) -> ResidualSums:
-    """Residuals of a model with these internal coefficients (n_functions,)."""
+    """Measure the residuals of a model of one variable.
+
+    Parameters
+    ----------
+    walk : windows
+    rule : sampling rule
+    library : terms
+    cells : cells of the local sums
+    drift : (n_functions,) internal coefficients
+    diffusion : (n_functions,) internal coefficients
+    """
     sums, histogram = MomentSums(), np.zeros(N_BINS)
     low, high = np.inf, -np.inf
 
@@ -239,11 +260,12 @@ def measure_residuals(
                 np.asarray(residual_variance(rule, chunk, a)[positive], dtype=np.float64)
             )
         else:
-            # Hardly any diffusion was found, as under jumps that drown it; their shape is there all the same.
+            # Hardly any diffusion was found, as with jumps that hide it; the kurtosis still shows
+            # them.
             u = r / max(float(np.sqrt(np.mean(r**2))), np.finfo(float).tiny)
         sums.add(r, u, chunk.right - chunk.left, chunk.follows)
         inside = chunk.left[np.abs(chunk.left) <= 1]
-        # The last bin has its right end, too.
+        # The last bin includes its right end.
         histogram[:] += np.bincount(
             np.minimum((inside + 1) * (N_BINS / 2), N_BINS - 1).astype(np.int64), minlength=N_BINS
         )
@@ -275,9 +297,17 @@ def measure_joint_residuals(
     diagonal: Floats,
     noise: MeasurementNoise | None = None,
 ) -> Residuals:
-    """Residuals of a model with these internal coefficients.
+    """Measure the residuals of a model of several variables.
 
-    drift      (d, n_functions)      diagonal   (d, n_functions) of â_pp
+    Parameters
+    ----------
+    walk : windows
+    space : scales of the variables
+    library : terms
+    rule : sampling rule
+    drift : (d, n_functions) internal coefficients
+    diagonal : (d, n_functions) internal coefficients of â_pp
+    noise : measurement noise that is corrected for
     """
     moments = [MomentSums() for _ in range(space.dimension)]
     scores = [_ScoreSums(library) for _ in range(space.dimension)]
@@ -297,11 +327,9 @@ def measure_joint_residuals(
         variance = (functions[windows[0]] @ a_of.T) * step * len(displacement)
         if noise is not None:
             variance = variance + 2 * np.diag(noise.covariance)
-        instruments, of_window, y = (
-            functions[stretch.points[0]],
-            np.sum(design, axis=0) * step,
-            stretch.y[stretch.points[0]],
-        )
+        instruments = functions[stretch.points[0]]
+        of_window = np.sum(design, axis=0) * step
+        y = stretch.y[stretch.points[0]]
         for p, (residual, expected) in enumerate(
             zip(np.ascontiguousarray(r.T), variance.T, strict=True)
         ):
@@ -324,7 +352,7 @@ def measure_joint_residuals(
 
 
 class _ScoreSums:
-    """What one pass adds up for the score tests of one variable; see `memory.score_tests`."""
+    """Running sums of the score tests of one variable; see `markov_tests.score_tests`."""
 
     def __init__(self, library: Library) -> None:
         n = self._size = library.internal_size
@@ -335,7 +363,16 @@ class _ScoreSums:
     def add(
         self, stretch: Stretch, y: Floats, instruments: Floats, design: Floats, r: Floats
     ) -> None:
-        """y, r (n,): states at the windows' first samples, residuals; instruments, design (n, n_functions)."""
+        """Add the windows of a stretch.
+
+        Parameters
+        ----------
+        stretch : windows
+        y : (n,) states at their first samples
+        instruments : (n, n_functions) functions at their first samples
+        design : (n, n_functions) factors of the drift's coefficients
+        r : (n,) residuals
+        """
         self._correlations += [float(r[: len(r) - k] @ r[k:]) for k in range(3)]
         regressors = np.concatenate(
             [instruments, stretch.elapsed[:, None], recent_past(y, stretch.follows)], axis=1
@@ -346,7 +383,7 @@ class _ScoreSums:
         self._slope += regressors.T @ design
 
     def tests(self, overlapping: bool) -> ScoreTests:
-        """Of all windows so far."""
+        """Return the tests of all windows so far."""
         c, size = self._correlations, self._size
         inflation = max(1 + 2 * (c[1] + c[2]) / c[0], 0.05) if overlapping and c[0] else 1.0
         variance = self._variance * inflation

@@ -1,8 +1,8 @@
-"""The library f_1 … f_K of candidate terms, and the well-conditioned internal basis in which all sums are taken.
+"""Library f_1 … f_K of candidate terms, and the well-conditioned internal basis of all sums.
 
-Monomials of x far from the origin are one function to twelve digits. The sums are therefore taken over products of Chebyshev
-polynomials of the internal coordinates y, and every question about raw terms is answered through the exact (rational) change of
-basis f_k = Σ_j R_kj g_j, equation (M12).
+Monomials of x far from the origin agree to twelve digits. The sums are therefore taken over
+products of Chebyshev polynomials of the internal coordinates y, and every question about raw terms
+is answered through the exact (rational) change of basis f_k = Σ_j R_kj g_j, equation (M12).
 """
 
 from collections.abc import Sequence
@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar.terms import Tree, variable_name
-from worker.identification.data.candidate_terms import Exponents, candidate_terms
 from worker.identification.data.terms import (
+    Exponents,
+    candidate_terms,
     evaluate,
     monomial_exponents,
     monomial_name,
@@ -31,7 +32,7 @@ Floats = NDArray[np.float64]
 HIGHEST_DEGREE = 12
 
 NEAR_ORIGIN = 1e3
-"""Growth (1 + |origin|/unit)^degree of the raw monomials up to which floats tell their spans apart."""
+"""Growth (1 + |origin|/unit)^degree of the raw monomials up to which floats resolve their spans."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,12 @@ class Library:
     """Candidate terms in d variables.
 
     names       K texts, as reported
-    trees       their parse trees in the raw variables
-    exponents   of each term that is a monomial, one a variable, else None
-    origins     of the internal coordinates y_i = (x_i − origin_i) / unit_i
-    units       of the internal coordinates
-    periods     of each variable, or None [state]; then sin and cos terms are of the phase 2πx/period
+    trees       K parse trees in the raw variables
+    exponents   exponents of the variables in each term that is a monomial, else None
+    origins     (d,) origins of the internal coordinates y_i = (x_i − origin_i) / unit_i [state]
+    units       (d,) units of the internal coordinates [state]
+    periods     period of each variable, or None [state]; sin and cos terms are of the phase
+                2πx/period
     """
 
     names: tuple[str, ...]
@@ -55,29 +57,32 @@ class Library:
 
     @property
     def size(self) -> int:
+        """Number of terms, K."""
         return len(self.names)
 
     @property
     def dimension(self) -> int:
+        """Number of variables, d."""
         return len(self.origins)
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
+        """Names of the variables."""
         return tuple(variable_name(i) for i in range(self.dimension))
 
     @property
     def origin(self) -> float:
-        """Of the only or first variable."""
+        """Origin of the only or first variable."""
         return self.origins[0]
 
     @property
     def unit(self) -> float:
-        """Of the only or first variable."""
+        """Unit of the only or first variable."""
         return self.units[0]
 
     @property
     def period(self) -> float | None:
-        """Of the only or first variable."""
+        """Period of the only or first variable."""
         return self.periods[0]
 
     @cached_property
@@ -87,7 +92,10 @@ class Library:
 
     @cached_property
     def internal_exponents(self) -> tuple[Exponents, ...]:
-        """Degrees of the internal functions T_e = Π T_{e_i}(y_i): all that lie below some monomial, lowest total first."""
+        """Degrees e of the internal functions T_e = Π T_{e_i}(y_i), lowest total first.
+
+        They are all exponents that lie below those of some monomial.
+        """
         below = {(0,) * self.dimension}
         for e in self.exponents:
             if e is not None:
@@ -96,15 +104,17 @@ class Library:
 
     @cached_property
     def internal_degree(self) -> int:
+        """Highest total degree of the internal functions."""
         return max(sum(e) for e in self.internal_exponents)
 
     @cached_property
     def other(self) -> tuple[int, ...]:
-        """Positions of the terms that are not monomials; each is an internal function of its own."""
+        """Positions of the terms that are not monomials, each an internal function of its own."""
         return tuple(k for k, e in enumerate(self.exponents) if e is None)
 
     @property
     def internal_size(self) -> int:
+        """Number of internal functions, J."""
         return len(self.internal_exponents) + len(self.other)
 
     @cached_property
@@ -116,7 +126,7 @@ class Library:
         return bool((1 + farthest) ** self.internal_degree <= NEAR_ORIGIN)
 
     def raw_arguments(self, y: Floats) -> dict[str, Floats]:
-        """What the terms' text calls x, y, …, for internal coordinates (n, d): states, or phases of periodic variables."""
+        """Compute what the texts of the terms call x, y, … at internal coordinates (n, d)."""
         return {
             name: np.pi * y[:, i]
             if self.periods[i] is not None
@@ -125,7 +135,10 @@ class Library:
         }
 
     def internal(self, y: Floats) -> Floats:
-        """Internal functions g_j at internal coordinates, (n,) or (n, d) → (n, J): Chebyshev products, then the other terms."""
+        """Evaluate the internal functions g_j at internal coordinates, (n,) or (n, d) → (n, J).
+
+        Chebyshev products come first, then the other terms.
+        """
         columns = y[:, None] if y.ndim == 1 else y
         # With many functions whole columns are written and read at a time.
         out = np.empty(
@@ -148,12 +161,15 @@ class Library:
 
     @cached_property
     def _place(self) -> dict[Exponents, int]:
-        """Of each Chebyshev product among the internal functions."""
+        """Position of each Chebyshev product among the internal functions."""
         return {e: j for j, e in enumerate(self.internal_exponents)}
 
     @cached_property
     def _recurrence(self) -> tuple[tuple[int | None, int, int], ...]:
-        """How each Chebyshev product comes from earlier ones: (variable, T_{k−1}, T_{k−2}), or (None, factor, factor)."""
+        """Recurrence of each Chebyshev product, from earlier ones.
+
+        Entries are (variable, T_{k−1}, T_{k−2}), or (None, factor, factor).
+        """
         place = self._place
         steps: list[tuple[int | None, int, int]] = []
         for e in self.internal_exponents[1:]:
@@ -170,7 +186,7 @@ class Library:
 
     @cached_property
     def change_of_basis(self) -> tuple[tuple[Fraction, ...], ...]:
-        """R, exactly: f_k = Σ_j R_kj g_j; (K, J)."""
+        """Exact matrix R of f_k = Σ_j R_kj g_j; (K, J)."""
         shifted = [self._shifted_powers(i) for i in range(self.dimension)]
         rows = []
         for k, exponents in enumerate(self.exponents):
@@ -188,7 +204,7 @@ class Library:
 
     @cached_property
     def places(self) -> tuple[int, ...]:
-        """Of each term among the internal functions: that of its own exponents, or itself."""
+        """Position of each term among the internal functions: that of its exponents, or its own."""
         n = len(self.internal_exponents)
         return tuple(
             n + self.other.index(k) if e is None else self._place[e]
@@ -197,9 +213,10 @@ class Library:
 
     @cached_property
     def coefficient_functionals(self) -> tuple[tuple[Fraction, ...], ...]:
-        """Coefficients of a raw term in every internal function, exactly; (J, J), the monomial of each place, then other terms.
+        """Exact coefficients of the raw terms in every internal function; (J, J).
 
-        Rows of (R⁻¹)ᵀ, where R has all monomials that lie below some term.
+        The rows are those of (R⁻¹)ᵀ, where R has all monomials that lie below some term: the
+        monomial of each place, then the other terms.
         """
         shifted = [self._unshifted_powers(i) for i in range(self.dimension)]
         n, rows = len(self.internal_exponents), []
@@ -220,7 +237,7 @@ class Library:
 
     @cached_property
     def lost_bits(self) -> int:
-        """Digits that the change of basis can lose: log2 of a bound of R's condition, its rows scaled."""
+        """Bits that the change of basis can lose: log2 of a bound of R's condition, rows scaled."""
         largest = [
             [max(map(abs, row)) for row in self._shifted_powers(i)] for i in range(self.dimension)
         ]
@@ -245,14 +262,14 @@ class Library:
 
     @cached_property
     def scaled_terms(self) -> Floats:
-        """The terms in the internal functions, in floats and scaled to unit norm; (K, J)."""
+        """Terms along the internal functions, as floats scaled to unit norm; (K, J)."""
         return (
             np.array([[float(v) for v in row] for row in self.change_of_basis])
             / self.term_scales[:, None]
         )
 
     def _shifted_powers(self, variable: int) -> list[list[Fraction]]:
-        """Coefficients of x_i^m = (origin + unit·y_i)^m in T_0 … T_m, exactly; one list a power m."""
+        """Expand x_i^m = (origin + unit·y_i)^m in T_0 … T_m, exactly; one list a power m."""
         highest = max((e[variable] for e in self.internal_exponents), default=0)
         power = _chebyshev_of_powers(highest)
         origin, unit = Fraction(self.origins[variable]), Fraction(self.units[variable])
@@ -267,7 +284,7 @@ class Library:
         return out
 
     def _unshifted_powers(self, variable: int) -> list[list[Fraction]]:
-        """Coefficients of T_m(y_i) in 1, x_i, x_i^2, …, exactly; one list a degree m."""
+        """Expand T_m(y_i) in 1, x_i, x_i^2, …, exactly; one list a degree m."""
         highest = max((e[variable] for e in self.internal_exponents), default=0)
         origin, unit = Fraction(self.origins[variable]), Fraction(self.units[variable])
         rows = [[Fraction(1)] + [Fraction(0)] * highest]
@@ -285,7 +302,7 @@ class Library:
 
 
 def _chebyshev_of_powers(degree: int) -> list[list[Fraction]]:
-    """Coefficients of y^i in T_0 … T_degree, exactly."""
+    """Expand y^i in T_0 … T_degree, exactly."""
     powers = [[Fraction(1)] + [Fraction(0)] * degree]
     for _ in range(degree):
         last, new = powers[-1], [Fraction(0)] * (degree + 1)
@@ -312,8 +329,19 @@ def make_library(
 ) -> Library:
     """Make the library of as many variables as there are scales.
 
-    A periodic variable has no polynomials: they are not functions on a circle. Its harmonics default to 2.
-    Raises UnknownTerm, InvalidLibrary.
+    A periodic variable has no polynomials, which are not functions on a circle.
+
+    Parameters
+    ----------
+    scales : scales of each variable
+    polynomial_degree : highest total degree of the monomials
+    fourier_harmonics : highest harmonic of an angle, 2 by default where there is one
+    extra_terms : texts of further terms
+    periods : period of each variable, or None [state]
+
+    Raises
+    ------
+    UnknownTerm, InvalidLibrary : a term cannot be parsed or used
     """
     periods = periods or (None,) * len(scales)
     if any(p is not None for p in periods):
@@ -338,7 +366,8 @@ def make_library(
         for variable, power, circle in zip(variables, exponents or (), circular, strict=False):
             if power and circle:
                 raise InvalidLibrary(
-                    f"The term {name} is not a function on a circle; {variable} is periodic. Use sin and cos terms."
+                    f"The term {name} is not a function on a circle; {variable} is periodic. "
+                    "Use sin and cos terms."
                 )
         if exponents is not None and sum(exponents) > HIGHEST_DEGREE:
             raise InvalidLibrary(
@@ -358,9 +387,10 @@ def make_library(
 
 
 def check_library_size(library: Library, n_increments: int) -> None:
-    """Raises TooFewSamples where there are fewer than ten increments a term: nothing could be judged."""
+    """Raise TooFewSamples where there are fewer than ten increments a term, too few to judge."""
     if n_increments < 10 * library.size:
         raise TooFewSamples(
-            f"The library has {library.size} terms and the data {n_increments} increments; at least ten per term are required.",
+            f"The library has {library.size} terms and the data {n_increments} increments; "
+            "at least ten per term are required.",
             hints=("Lower library.polynomial_degree, or record longer.",),
         )

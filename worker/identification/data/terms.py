@@ -1,16 +1,20 @@
-"""Terms of a library as functions of the state: their values, their derivatives, and which of them are monomials."""
+"""Terms of a library as functions of the state, and the terms that it has by default."""
 
 from collections.abc import Callable, Mapping
 from functools import reduce
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grammar import terms
 from grammar.terms import FUNCTIONS, Binary, Call, Number, Tree, Variable
-from worker.identification.errors import UnknownTerm
+from worker.identification.errors import InvalidLibrary, UnknownTerm
 
 Floats = NDArray[np.float64]
+Exponents = tuple[int, ...]
+
+MOST_TERMS = 250
 
 _FUNCTIONS: Mapping[str, Callable[[Floats], Floats]] = {
     name: getattr(np, name) for name in FUNCTIONS
@@ -18,7 +22,7 @@ _FUNCTIONS: Mapping[str, Callable[[Floats], Floats]] = {
 
 
 def parse(text: str, variables: tuple[str, ...]) -> Tree:
-    """The tree of a term. Raises UnknownTerm, naming what is not understood."""
+    """Parse the text of a term. Raise UnknownTerm, naming what is not understood."""
     try:
         return terms.parse(text, variables)
     except terms.NotATerm as error:
@@ -26,7 +30,7 @@ def parse(text: str, variables: tuple[str, ...]) -> Tree:
 
 
 def evaluate(tree: Tree, values: Mapping[str, Floats]) -> Floats:
-    """Value of a term at states; (n,) for values of shape (n,). Undefined operations give NaN."""
+    """Evaluate a term at states of shape (n,); undefined operations give NaN."""
     with np.errstate(all="ignore"):
         return _evaluate(tree, values)
 
@@ -55,7 +59,7 @@ def _evaluate(tree: Tree, values: Mapping[str, Floats]) -> Floats:
 
 
 def derivative(tree: Tree, variable: str) -> Tree:
-    """∂(term)/∂(variable), unsimplified."""
+    """Differentiate a term with respect to a variable, without simplifying."""
     match tree:
         case Number():
             return Number(0.0)
@@ -111,7 +115,7 @@ def _outer_derivative(function: str, argument: Tree) -> Tree:
 
 
 def monomial_exponents(tree: Tree, variables: tuple[str, ...]) -> tuple[int, ...] | None:
-    """Exponent of each variable where the tree is a plain monomial with coefficient one, else None."""
+    """Return the exponents where the tree is a monomial with coefficient one, else None."""
     match tree:
         case Number(1.0):
             return (0,) * len(variables)
@@ -129,6 +133,94 @@ def monomial_exponents(tree: Tree, variables: tuple[str, ...]) -> tuple[int, ...
 
 
 def monomial_name(exponents: tuple[int, ...], variables: tuple[str, ...]) -> str:
-    """`1`, `x`, `x^2*y`: the way monomials are written everywhere."""
+    """Write a monomial the way it is reported: `1`, `x`, `x^2*y`."""
     factors = [v if e == 1 else f"{v}^{e}" for v, e in zip(variables, exponents, strict=True) if e]
     return reduce(lambda a, b: f"{a}*{b}", factors) if factors else "1"
+
+
+def candidate_terms(
+    variables: tuple[str, ...], circular: tuple[bool, ...], degree: int, harmonics: int
+) -> list[str]:
+    """List the names of the terms, lowest total degree first.
+
+    The n-th harmonic of an angle counts as degree n. The product of a monomial of degree p and
+    harmonics of total h is included where p ≤ degree, h ≤ harmonics and p + h ≤ max(degree,
+    harmonics).
+
+    Parameters
+    ----------
+    variables : names of the d variables
+    circular : whether each variable is an angle
+    degree : highest total degree of the monomials
+    harmonics : highest total number of the harmonics
+
+    Raises
+    ------
+    InvalidLibrary : there would be more than `MOST_TERMS` terms
+    """
+    count = _count(circular, degree, harmonics)
+    if count > MOST_TERMS:
+        raise InvalidLibrary(
+            f"Total degree {degree} in {len(variables)} variables has {count} terms; "
+            f"the maximum is {MOST_TERMS}.",
+            hints=(
+                "Lower library.polynomial_degree or library.fourier_harmonics, "
+                "or choose fewer columns in layout.state_columns.",
+            ),
+        )
+    found: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = []
+
+    def extend(chosen: tuple[tuple[int, bool], ...], p: int, h: int) -> None:
+        """Append every choice for the open variables; (power or harmonic, whether a cosine)."""
+        i = len(chosen)
+        if i == len(variables):
+            found.append(
+                (p + h, tuple(-n for n, _ in chosen), tuple(int(cosine) for _, cosine in chosen))
+            )
+            return
+        if circular[i]:
+            for n in range(min(harmonics - h, max(degree, harmonics) - p - h) + 1):
+                for cosine in (False, True)[: 2 if n else 1]:
+                    extend((*chosen, (n, cosine)), p, h + n)
+        else:
+            for n in range(min(degree - p, max(degree, harmonics) - p - h) + 1):
+                extend((*chosen, (n, False)), p + n, h)
+
+    extend((), 0, 0)
+    return [
+        _name(variables, circular, tuple(-n for n in numbers), cosines)
+        for _, numbers, cosines in sorted(found)
+    ]
+
+
+def _name(
+    variables: tuple[str, ...],
+    circular: tuple[bool, ...],
+    numbers: Exponents,
+    cosines: tuple[int, ...],
+) -> str:
+    powers = tuple(0 if circle else n for n, circle in zip(numbers, circular, strict=True))
+    factors = [] if not any(powers) else [monomial_name(powers, variables)]
+    for variable, circle, n, cosine in zip(variables, circular, numbers, cosines, strict=True):
+        if circle and n:
+            factors.append(
+                f"{'cos' if cosine else 'sin'}({variable if n == 1 else f'{n}*{variable}'})"
+            )
+    return "*".join(factors) if factors else "1"
+
+
+def _count(circular: tuple[bool, ...], degree: int, harmonics: int) -> int:
+    """Count the terms without making them, by convolving the counts by (p, h) over variables."""
+    top = max(degree, harmonics)
+    counts = [[0] * (top + 1) for _ in range(top + 1)]
+    counts[0][0] = 1
+    for circle in circular:
+        new = [[0] * (top + 1) for _ in range(top + 1)]
+        for p, h in product(range(top + 1), repeat=2):
+            for n in range(top - p - h + 1):
+                if circle and h + n <= harmonics:
+                    new[p][h + n] += counts[p][h] * (2 if n else 1)
+                elif not circle and p + n <= degree:
+                    new[p + n][h] += counts[p][h]
+        counts = new
+    return sum(map(sum, counts))

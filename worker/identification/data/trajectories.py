@@ -1,4 +1,4 @@
-"""Trajectories as the core sees them, and the one way to walk their increments: in chunks, never all at once."""
+"""Trajectories as the core sees them, and the walk over their increments in chunks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,21 +14,24 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 CHUNK = 16_384
-"""Samples per chunk: its working arrays fit in the second-level cache."""
+"""Samples per chunk, whose working arrays fit in the second-level cache."""
 
 MINIMUM_INCREMENTS = 50
 
 N_STEPS = 50_000
-"""So many sampling intervals give each share of them to half a percent."""
+"""Number of sampling intervals that gives each share of them to half a percent."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trajectories:
-    """Samples of R trajectories, cut into segments of increasing time. Arrays may be memory maps; nothing writes to them.
+    """Samples of R trajectories, cut into segments of increasing time.
+
+    The arrays may be memory maps; nothing writes to them.
 
     states      (n_samples, d)    [state]
     times       (n_samples,)      increasing inside each segment [time]
-    segments    (n_segments, 3)   first sample, one past the last, number of the trajectory; in order, disjoint
+    segments    (n_segments, 3)   first sample, one past the last, number of the trajectory; in
+                                  order, disjoint
     """
 
     states: Floats
@@ -37,22 +40,25 @@ class Trajectories:
 
     @property
     def dimension(self) -> int:
+        """Number of variables, d."""
         return int(self.states.shape[1])
 
     @property
     def n_increments(self) -> int:
+        """Number of pairs of consecutive samples inside segments."""
         return int((self.segments[:, 1] - self.segments[:, 0] - 1).clip(min=0).sum())
 
     @property
     def n_trajectories(self) -> int:
+        """Number of trajectories, R."""
         return int(np.unique(self.segments[:, 2]).size)
 
 
 def from_arrays(trajectories: list[Floats], dt: float) -> Trajectories:
-    """Trajectories of one uniform sampling interval.
+    """Make trajectories of one uniform sampling interval.
 
-    trajectories   each (n_samples,) or (n_samples, d) [state]
-    dt             [time]
+    trajectories   arrays (n_samples,) or (n_samples, d) [state]
+    dt             sampling interval [time]
     """
     columns = [np.asarray(x, dtype=np.float64).reshape(len(x), -1) for x in trajectories]
     stops = np.cumsum([len(x) for x in columns])
@@ -65,26 +71,32 @@ def from_arrays(trajectories: list[Floats], dt: float) -> Trajectories:
 
 
 def starts_of(data: Trajectories) -> Floats:
-    """(n_segments,) time at which each segment's trajectory began: all pieces of one record are on one clock [time]."""
+    """Find the time at which the trajectory of each segment began; (n_segments,) [time].
+
+    All pieces of one record are on one clock.
+    """
     _, first, trajectory = np.unique(data.segments[:, 2], return_index=True, return_inverse=True)
     return np.asarray(data.times[data.segments[first, 0]])[trajectory]
 
 
 def longest_duration(data: Trajectories) -> float:
-    """Time from the first sample to the last of the longest trajectory, gaps included [time]."""
+    """Measure the longest trajectory from its first sample to its last, gaps included [time]."""
     return float(np.max(np.asarray(data.times[data.segments[:, 1] - 1]) - starts_of(data)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scales:
-    """Origin and unit of the internal coordinate y = (x − origin) / unit, and of time; in them every sum is of order one.
+    """Origin and unit of the internal coordinate y = (x − origin) / unit, and of time.
 
-    origin, unit      centre and half-width of the bulk, rounded to a few bits so that exact changes of basis stay short [state]
+    In these units every sum is of order one.
+
+    origin, unit      centre and half-width of the bulk, rounded to a few bits so that exact changes
+                      of basis stay short [state]
     bulk              ends of the central part of the samples, see `measure_scales` [state]
     low, high         smallest and largest sample [state]
-    mean, deviation   over all samples [state]
+    mean, deviation   mean and standard deviation of all samples [state]
     time              median sampling interval [time]
-    steps             sampling intervals, sorted: all, or 5·10⁴ drawn from the record [time]
+    steps             sorted sampling intervals: all, or 5·10⁴ drawn from the record [time]
     duration          sum of all steps [time]
     """
 
@@ -101,17 +113,20 @@ class Scales:
 
 
 def measure_scales(data: Trajectories, period: float | None = None) -> Scales:
-    """Read the scales of one-dimensional data off a strided sample of at most 2·10⁵ values, the extremes off all of them.
+    """Measure the scales of one-dimensional data.
 
-    The bulk is the central 99.9 % of the samples, widened to the extremes where these lie within three times its half-width, so
-    that trajectories started far away count and one wild reading does not.
+    Quantiles are read off a strided sample of at most 2·10⁵ values, extremes off all of them. The
+    bulk is the central 99.9 % of the samples, widened to the extremes where these lie within three
+    times its half-width, so that trajectories that start far away count and one wild reading does
+    not.
 
     Raises TooFewSamples, ConstantData.
     """
     n = data.n_increments
     if n < MINIMUM_INCREMENTS:
         raise TooFewSamples(
-            f"Too few samples: {n} increments; at least {MINIMUM_INCREMENTS} are required to distinguish a drift from noise.",
+            f"Too few samples: {n} increments; at least {MINIMUM_INCREMENTS} are required "
+            "to distinguish a drift from noise.",
             hints=("Record longer, or upload several trajectories of the same process together.",),
         )
     values = data.states[:, 0]
@@ -120,11 +135,11 @@ def measure_scales(data: Trajectories, period: float | None = None) -> Scales:
     duration = float(
         sum(data.times[stop - 1] - data.times[start] for start, stop, _ in data.segments)
     )
-    # Beyond a few units in the last place nothing is told from rounding.
+    # A spread of a few units in the last place cannot be distinguished from rounding.
     if not high - low > 64 * np.spacing(max(abs(low), abs(high))):
         raise ConstantData(
-            f"The series is constant: all {count} samples equal {low:g} to rounding error. It does not vary, so there is nothing "
-            "to identify.",
+            f"The series is constant: all {count} samples equal {low:g} to rounding error. "
+            "It does not vary, so there is nothing to identify.",
             hints=("Check which column holds the state (layout.state_columns).",),
         )
     stride = max(1, len(values) // 200_000)
@@ -157,7 +172,11 @@ def measure_scales(data: Trajectories, period: float | None = None) -> Scales:
 
 
 def _sampled_steps(data: Trajectories) -> Floats:
-    """Steps inside segments, sorted: all of a short record, else drawn at random, which no pattern of the clock can fool."""
+    """List the steps inside segments, sorted.
+
+    A short record gives all of them. Of a long one they are drawn at random, which no pattern of
+    the clock can fool.
+    """
     first, inside = data.segments[:, 0], data.segments[:, 1] - data.segments[:, 0] - 1
     total = int(inside.clip(min=0).sum())
     wanted = (
@@ -172,8 +191,10 @@ def _sampled_steps(data: Trajectories) -> Floats:
 
 
 @nb.njit(cache=True, nogil=True)
-def _summary(values, segments, shift):  # type: ignore[no-untyped-def]
-    """Smallest, largest, Σ (x − shift), Σ (x − shift)² and number of the samples inside segments."""
+def _summary(
+    values: Floats, segments: Integers, shift: float
+) -> tuple[float, float, float, float, int]:
+    """Return the low, high, Σ (x − shift), Σ (x − shift)² and number of the samples in segments."""
     low, high, total, squares, count = np.inf, -np.inf, 0.0, 0.0, 0
     for s in range(segments.shape[0]):
         for n in range(segments[s, 0], segments[s, 1]):
@@ -186,7 +207,7 @@ def _summary(values, segments, shift):  # type: ignore[no-untyped-def]
 
 
 def _rounded(origin: float, unit: float) -> tuple[float, float]:
-    """The unit rounded up to six bits, the origin to a sixteenth of it."""
+    """Round the unit up to six bits, and the origin to a sixteenth of the unit."""
     quantum = 2.0 ** (np.frexp(unit)[1] - 6)
     unit = float(np.ceil(unit / quantum) * quantum)
     return float(np.round(origin / unit * 16) * unit / 16), unit
@@ -197,10 +218,12 @@ class Chunk:
     """Windows of consecutive samples of one block, in internal units.
 
     block      number of the block
-    states     (n_points, n)       y; row 0 is known before the noise of the rest is drawn. Unwrapped where periodic
+    states     (n_points, n)       y, unwrapped where periodic; row 0 is known before the noise of
+                                   the rest is drawn
     steps      (n_points − 1, n)   Δt between the rows
-    follows    (n,)   whether the window starts one sample after the one before it in this chunk
-    elapsed    (n,)   time since the start of the record of this trajectory
+    follows    (n,)                whether the window starts one sample after the one before it in
+                                   this chunk
+    elapsed    (n,)                time since the start of the record of this trajectory
     """
 
     block: int
@@ -211,21 +234,22 @@ class Chunk:
 
     @property
     def size(self) -> int:
+        """Number of windows."""
         return int(self.states.shape[1])
 
     @property
     def left(self) -> Floats:
-        """(n,) y at the first point."""
+        """State y at the first point; (n,)."""
         return np.asarray(self.states[0])
 
     @property
     def right(self) -> Floats:
-        """(n,) y at the second point."""
+        """State y at the second point; (n,)."""
         return np.asarray(self.states[1])
 
     @property
     def step(self) -> Floats:
-        """(n,) Δt between the first two points."""
+        """Time Δt between the first two points; (n,)."""
         return np.asarray(self.steps[0])
 
 
@@ -234,13 +258,13 @@ EVERYWHERE = (-np.inf, np.inf)
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Which windows to walk.
+    """Choice of the windows to walk.
 
     n_points       samples of a window
     stride         samples from one point of a window to the next; windows start at every sample
-    even           only windows whose steps are equal to two percent
-    longest_step   windows with a longer step are left out [time]
-    between        only windows whose first point lies here [state]
+    even           whether the steps of a window must be equal to two percent
+    longest_step   step above which a window is left out [time]
+    between        interval in which the first point must lie [state]
     """
 
     n_points: int = 2
@@ -256,11 +280,17 @@ PAIRS = Windows()
 def block_edges(
     data: Trajectories, n_blocks: int, *, one_per_trajectory: bool = False, whole: bool = True
 ) -> Integers:
-    """Sample numbers at which blocks begin, and the end: (n_blocks + 1,).
+    """Choose the sample numbers at which blocks begin, and the end: (n_blocks + 1,).
 
-    A block is a group of whole trajectories where there are enough of them, else a stretch of the record.
+    A block is a group of whole trajectories where there are enough of them, else a stretch of the
+    record.
 
-    whole   eight trajectories are enough; else as many as there are to be blocks
+    Parameters
+    ----------
+    data : record
+    n_blocks : number of blocks at most
+    one_per_trajectory : whether each trajectory is a block
+    whole : whether eight trajectories are enough; else it takes as many as there are to be blocks
     """
     numbers, first = np.unique(data.segments[:, 2], return_index=True)
     starts = data.segments[np.sort(first), 0]
@@ -286,11 +316,19 @@ def chunks(
     every: int = 1,
     joined: bool = False,
 ) -> Iterator[Chunk]:
-    """Walk all windows inside segments, block by block; with `every` = k only each k-th chunk.
+    """Walk all windows inside segments, block by block.
 
-    edges    sample numbers (n_blocks + 1,) between which blocks lie, or (n_blocks, 2) first and one past the last of each
-    joined   neighbouring small chunks are one, of the first one's block, for sums that do not ask which block they are of; no
-             window follows one of another block all the same
+    Parameters
+    ----------
+    data : record of one variable
+    scales : its internal units
+    edges : (n_blocks + 1,) samples between which blocks lie, or (n_blocks, 2) first and one past
+        last
+    windows : windows to walk
+    period : period of the state, or None [state]
+    every : k, to walk only each k-th chunk
+    joined : whether neighbouring small chunks become one, of the block of the first, for sums that
+        do not ask for the block; no window then follows one of another block
     """
     first_of, last_of = data.segments[:, 0], data.segments[:, 1]
     span = (windows.n_points - 1) * windows.stride
@@ -340,7 +378,7 @@ def chunks(
 
 
 def _spans(edges: Integers, every: int, joined: bool) -> Iterator[tuple[int, int, int, list[int]]]:
-    """Of each chunk: the number of its block, its first sample and one past its last, and the samples at which it was joined."""
+    """Yield the block of each chunk, its first sample, one past its last, and its joints."""
     of_blocks = enumerate(pairwise(edges) if edges.ndim == 1 else edges)
     single = (
         (b, at, min(at + CHUNK, int(end)))
@@ -360,7 +398,7 @@ def _spans(edges: Integers, every: int, joined: bool) -> Iterator[tuple[int, int
 
 
 def _segment_of(index: Integers, last_of: Integers) -> Integers:
-    """Number of the segment of each of these consecutive samples, or of the next one; (n,)."""
+    """Find the segment of each of these consecutive samples, or of the next one; (n,)."""
     first, last = np.searchsorted(last_of, index[[0, -1]], side="right").clip(max=len(last_of) - 1)
     if first == last:
         return np.full(len(index), first)

@@ -1,4 +1,4 @@
-"""Walking the windows of several variables: in chunks, never all at once."""
+"""Walk over the windows of several variables, in chunks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,28 +18,33 @@ from worker.identification.data.trajectories import (
 Floats = NDArray[np.float64]
 
 CHUNK = 8_192
-"""Samples per chunk: with a hundred columns of weights its working arrays stay near the processor."""
+"""Samples per chunk, whose working arrays stay near the processor with a hundred columns."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Space:
-    """Internal coordinates of all variables: one `Scales` each, with the same time; `periods` of the angles, or None."""
+    """Internal coordinates of all variables.
+
+    scales    of each variable, with the same time
+    periods   of each variable that is an angle, else None [state]
+    """
 
     scales: tuple[Scales, ...]
     periods: tuple[float | None, ...]
 
     @property
     def dimension(self) -> int:
+        """Number of variables, d."""
         return len(self.scales)
 
     @property
     def units(self) -> Floats:
-        """(d,) [state]."""
+        """Units of the variables; (d,) [state]."""
         return np.array([s.unit for s in self.scales])
 
     @property
     def origins(self) -> Floats:
-        """(d,) [state]."""
+        """Origins of the variables; (d,) [state]."""
         return np.array([s.origin for s in self.scales])
 
     @property
@@ -48,7 +53,7 @@ class Space:
         return self.scales[0].time
 
     def internal(self, states: Floats) -> Floats:
-        """States (n, d) as internal coordinates; angles in [−1, 1]."""
+        """Convert states (n, d) to internal coordinates, angles to [−1, 1]."""
         y = (states - self.origins) / self.units
         for i, period in enumerate(self.periods):
             if period is not None:
@@ -57,7 +62,7 @@ class Space:
 
 
 def measure_space(data: Trajectories, periods: tuple[float | None, ...]) -> Space:
-    """Scales of every variable. Raises TooFewSamples, ConstantData."""
+    """Measure the scales of every variable. Raise TooFewSamples, ConstantData."""
     columns = (
         Trajectories(data.states[:, i : i + 1], data.times, data.segments)
         for i in range(data.dimension)
@@ -79,7 +84,8 @@ class Stretch:
     y         (m, d)              the samples
     points    (n_points, n)       each window's samples, as row numbers of y
     steps     (n_points − 1, n)   Δt between them
-    follows   (n,)                whether the window starts one sample after the one before it in this stretch
+    follows   (n,)                whether the window starts one sample after the one before it in
+                                  this stretch
     elapsed   (n,)                time since the start of the record of this trajectory
     """
 
@@ -93,10 +99,14 @@ class Stretch:
 
     @property
     def size(self) -> int:
+        """Number of windows."""
         return int(self.points.shape[1])
 
     def displacements(self, space: Space, lead: int = 0) -> Floats:
-        """From the point after `lead` to each later one, angles the shorter way round at every step; (m, n, d)."""
+        """Compute the displacements from the point after `lead` to each later one; (m, n, d).
+
+        Angles take the shorter way round at every step.
+        """
         steps = []
         for a, b in pairwise(self.points[lead:]):
             step = self.y[b] - self.y[a]
@@ -117,10 +127,17 @@ def stretches(
     run: int = 1,
     every_chunk: int = 1,
 ) -> Iterator[Stretch]:
-    """Walk all windows inside segments, block by block; or only those of every k-th chunk, or of every k-th sample and the
-    `run` − 1 after it.
+    """Walk all windows inside segments, block by block.
 
-    edges   sample numbers (n_blocks + 1,) between which blocks lie, or (n_blocks, 2) first and one past the last of each
+    Parameters
+    ----------
+    data : record
+    space : its internal units
+    edges : (n_blocks + 1,) samples between which blocks lie, or (n_blocks, 2) first and one past
+        last
+    windows : windows to walk
+    only, run : k and r, to walk only the windows at every k-th sample and the r − 1 after it
+    every_chunk : k, to walk only every k-th chunk
     """
     first_of, last_of = data.segments[:, 0], data.segments[:, 1]
     span = (windows.n_points - 1) * windows.stride

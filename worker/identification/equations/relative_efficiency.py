@@ -1,7 +1,7 @@
-"""How much of what the data know about the library's coefficients passes through the kernels (docs/method.md §6).
+"""Share of the data's information on the coefficients that passes through the kernels.
 
-Kernels too few, too far apart or too wide smooth away what tells two terms apart. V and the kernels' sums say by how much, with
-no noise of their own.
+Kernels too few, too far apart or too wide smooth away what distinguishes two terms (docs/method.md
+§6). V and the kernels' sums say by how much, with no noise of their own.
 """
 
 import numpy as np
@@ -17,14 +17,18 @@ from worker.identification.sums.kernels import Kernels
 Floats = NDArray[np.float64]
 
 UNSEEN = 1e-12
-"""Directions of the library with less than this share of the largest information are not in the data."""
+"""Share of the largest information below which a direction of the library is not in the data."""
 
 IDENTIFIABLE = 1e-6
-"""Share of a direction's information below which kernels do not tell it from the others."""
+"""Share of a direction's information below which kernels do not distinguish it from the others."""
 
 
 def whitening(kernels_at_nodes: Floats, variance: Floats) -> Floats:
-    """V^(−1/2) K, (n_rows, n_nodes), for kernels (n_kernels, n_nodes) and quadrature weights (n_nodes,) of Σ ω Δt."""
+    """Compute V^(−1/2) K; (n_rows, n_nodes).
+
+    kernels_at_nodes   (n_kernels, n_nodes)
+    variance           (n_nodes,) quadrature weights of Σ ω Δt
+    """
     return (
         inverse_square_root(noise_covariance(kernels_at_nodes, variance), SMALLEST_EIGENVALUE)
         @ kernels_at_nodes
@@ -34,13 +38,16 @@ def whitening(kernels_at_nodes: Floats, variance: Floats) -> Floats:
 def variance_over_bound(
     whitened: Floats, functions: Floats, time: Floats, variance: Floats
 ) -> float | None:
-    """Variance of the coefficients by (M9) over the Cramér–Rao bound, mean over the library's directions, equation (M29).
+    """Compute the coefficients' variance (M9) over the Cramér–Rao bound, equation (M29).
 
-    At least 1, by the inequality of Cauchy and Schwarz. None where some direction does not pass.
+    It is the mean over the library's directions, at least 1 by the inequality of Cauchy and
+    Schwarz, and None where some direction does not pass.
 
-    whitened         (n_rows, n_nodes) see `whitening`
-    functions        (n_nodes, n_functions)
-    time, variance   (n_nodes,) quadrature weights of Σ Δt and Σ ω Δt
+    Parameters
+    ----------
+    whitened : (n_rows, n_nodes) see `whitening`
+    functions : (n_nodes, n_functions) internal functions at the nodes
+    time, variance : (n_nodes,) quadrature weights of Σ Δt and Σ ω Δt
     """
     root = inverse_root(
         (functions * (time / local_variance(time, variance))[:, None]).T @ functions
@@ -51,12 +58,12 @@ def variance_over_bound(
 
 
 def local_variance(time: Floats, variance: Floats) -> Floats:
-    """ω at the nodes; where no sample has been, anything."""
+    """Compute ω at the nodes; its value is arbitrary where no sample has been."""
     return np.divide(variance, time, out=np.ones_like(time), where=time != 0)
 
 
 def inverse_root(matrix: Floats) -> Floats:
-    """R (n, r) with Rᵀ matrix R = 1, over the directions that are in the data."""
+    """Compute R (n, r) with Rᵀ matrix R = 1, over the directions that are in the data."""
     norms = np.sqrt(np.diag(matrix).clip(min=0))
     norms = np.where(norms > 0, norms, 1.0)
     values, vectors = np.linalg.eigh(matrix / np.outer(norms, norms))
@@ -72,9 +79,17 @@ def gain_of_narrower(
     variance: Floats,
     material: float = 1.0,
 ) -> float:
-    """Variance with these kernels over that with twice as many of half the width; infinite where only those tell all apart.
+    """Compute the variance with these kernels over that with twice as many of half the width.
 
-    material   what is at most that need not be known any better: an upper bound is returned then
+    It is infinite where only the narrower kernels distinguish all directions.
+
+    Parameters
+    ----------
+    kernels : equally spaced kernels
+    nodes : (n_nodes,) nodes of the cells
+    functions : (n_nodes, n_functions) internal functions at the nodes
+    time, variance : (n_nodes,) quadrature weights of Σ Δt and Σ ω Δt
+    material : ratio up to which an upper bound of it is enough, and returned
     """
     now = variance_over_bound(whitening(kernels.at(nodes), variance), functions, time, variance)
     # No kernels are better than the bound.

@@ -1,4 +1,4 @@
-"""The equations of one variable by one sampling rule: sums in cells, and their weights (docs/method.md §§3–5)."""
+"""Equations of one variable by one sampling rule, from sums in cells (docs/method.md §§3–5)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -16,10 +16,11 @@ from worker.identification.data.trajectories import (
     block_edges,
     chunks,
 )
-from worker.identification.equations.joint_equations import NoiseLine, joint_equations
 from worker.identification.equations.regression import (
+    NoiseLine,
     NormalEquations,
     calibrated,
+    joint_equations,
     no_data_under_kernels,
     noise_covariance,
     smooth_ratio,
@@ -31,8 +32,7 @@ from worker.identification.estimation.problem import Problem, Shares
 from worker.identification.sums.block_sums import blocks_between
 from worker.identification.sums.cell_rules import WindowsPass, diffusion_systems, drift_system
 from worker.identification.sums.kernel_statistics import KernelStatistics, WeakSystem, statistics_of
-from worker.identification.sums.kernels import Kernels
-from worker.identification.sums.moment_cells import Cells, kernels_at_nodes
+from worker.identification.sums.kernels import Cells, Kernels, kernels_at_nodes
 from worker.identification.sums.polynomial_moments import gather_by_powers, is_polynomial
 from worker.identification.sums.rules import TRAPEZOID, SamplingRule
 from worker.identification.sums.window_products import Pair
@@ -41,21 +41,27 @@ Floats = NDArray[np.float64]
 
 N_BLOCKS = 48
 N_BLOCKS_FOR_ERRORS = 200
-"""Where errors come from the blocks alone, more of them."""
+"""Number of blocks where errors come from the blocks alone."""
 
 WINDOWS_FOR_WEIGHTS = 100_000
-"""A local variance from so many residuals is known to three percent in each of fifty kernels."""
+"""Residuals that give the local variance to three percent in each of fifty kernels."""
 
 LONG_RECORD = 1_000_000
-"""Increments of which a part shows what the step's length does to a percent: half of them, or all of every fourth block."""
+"""Number of increments beyond which a part is enough.
+
+Half of them, or all of every fourth block, show the effect of the step's length to a percent."""
 
 WINDOWS_FOR_DIAGNOSTICS = 500_000
-"""What would be material shows in so many residuals: a correlation of half a percent is 3.5 of its standard errors."""
+"""Residuals that show what is material: a correlation of 0.005 is 3.5 of its standard errors."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weights:
-    """Quadrature weights of the residuals' variance: Σ ω Δt of the drift's, Σ ω Δt² of the diffusion's; each (n_nodes,)."""
+    """Quadrature weights of the variance of the residuals.
+
+    drift       (n_nodes,) Σ ω Δt of the drift's residuals
+    diffusion   (n_nodes,) Σ ω Δt² of the diffusion's residuals
+    """
 
     drift: Floats
     diffusion: Floats
@@ -64,11 +70,17 @@ class Weights:
 def walk(
     problem: Problem, rule: SamplingRule, n_blocks: int = N_BLOCKS, at_most: int | None = None
 ) -> Iterator[Chunk]:
-    """Walk the rule's windows: all, or about `at_most` in chunks spread over the record.
+    """Walk the rule's windows; small blocks are joined.
 
-    Small blocks are joined."""
+    Parameters
+    ----------
+    problem : data and scales
+    rule : sampling rule
+    n_blocks : number of blocks
+    at_most : number of windows, in chunks spread over the record; None: all
+    """
     every = 1 if at_most is None else max(1, problem.data.n_increments // at_most)
-    edges, windows = edges_for(problem, rule, n_blocks), windows_for(problem, rule)
+    edges, windows = _edges(problem, rule, n_blocks), _windows(problem, rule)
     return chunks(
         problem.data,
         problem.scales,
@@ -80,16 +92,17 @@ def walk(
     )
 
 
-def edges_for(problem: Problem, rule: SamplingRule, n_blocks: int) -> Integers:
-    """Sample numbers at which blocks begin, and the end; (n_blocks + 1,)."""
+def _edges(problem: Problem, rule: SamplingRule, n_blocks: int) -> Integers:
+    """Return the sample numbers at which blocks begin, and the end; (n_blocks + 1,)."""
     if problem.edges is not None:
         return problem.edges
-    # Where all that is known of the errors comes from the blocks, ten trajectories do not tell: an inverse covariance needs many.
+    # Errors from the blocks alone need an inverse covariance of many blocks: more than, say, ten
+    # trajectories.
     return block_edges(problem.data, n_blocks, whole=not rule.overlapping)
 
 
-def windows_for(problem: Problem, rule: SamplingRule) -> Windows:
-    """Give the rule's windows of these data."""
+def _windows(problem: Problem, rule: SamplingRule) -> Windows:
+    """Return the rule's windows of these data."""
     between = (problem.walls.inner_low, problem.walls.inner_high)
     return replace(
         rule.windows, longest_step=problem.longest_step * rule.windows.stride, between=between
@@ -101,14 +114,18 @@ def gather_for(
 ) -> KernelStatistics:
     """Take the sums that a rule needs; Euler's are the first of the trapezoid's.
 
-    every      only each k-th block
-    at_nodes   sums without kernels, of which `KernelStatistics.under` makes any kernels'
+    In a long record increments over several steps do not overlap: they hold the same drift.
 
-    Of a long record increments over several steps are taken one after the other, not from every sample: they hold the same drift.
+    Parameters
+    ----------
+    problem : data, library and kernels
+    rule : sampling rule
+    every : take each k-th block only
+    at_nodes : sums without kernels, from which `KernelStatistics.under` makes those of any kernels
     """
     kernels = None if at_nodes else problem.kernels
     wanted = TRAPEZOID.at_stride(rule.stride) if rule.is_explicit else rule
-    # Neighbouring blocks share a window's length of samples; thirty strides make that little.
+    # Neighbouring blocks share one window; in blocks of thirty strides that is little.
     n_blocks = (
         min(N_BLOCKS_FOR_ERRORS, problem.data.n_increments // (30 * rule.windows.stride))
         if rule.overlapping
@@ -135,9 +152,9 @@ def gather_for(
     found = problem.summing(
         WindowsPass(
             problem.data,
-            blocks_between(edges_for(problem, wanted, n_blocks), every),
+            blocks_between(_edges(problem, wanted, n_blocks), every),
             problem.scales,
-            windows_for(problem, wanted),
+            _windows(problem, wanted),
             problem.period,
             problem.library,
             problem.cells,
@@ -149,7 +166,10 @@ def gather_for(
 
 
 def first_weights(statistics: KernelStatistics, kernels: Kernels) -> Weights:
-    """From the raw second moment of the increments, before anything is known: ω = a, then 2a². Raises NoDataUnderKernels."""
+    """Return weights before anything is known, from the raw second moment of the increments.
+
+    ω = a for the drift, 2a² for the diffusion. Raises NoDataUnderKernels.
+    """
     at_nodes = statistics.at_nodes(kernels)
     quadratic, time = statistics.sums[..., 1].sum(axis=0).clip(min=0), at_nodes @ statistics.time
     prior = 1e-6 * float(time.max())
@@ -164,9 +184,17 @@ def first_weights(statistics: KernelStatistics, kernels: Kernels) -> Weights:
 def weights_of(
     residuals: ResidualSums, first: Solution, statistics: KernelStatistics, problem: Problem
 ) -> Weights:
-    """From a sample's residuals of a first fit: the fitted diffusion, times a local average of residual over expectation.
+    """Return weights from the residuals of a first fit.
 
-    Averaging the residuals themselves would pull their variance towards where most data are, and errors with it.
+    ω is the fitted diffusion times a local average of residual over expectation. An average of the
+    residuals alone would pull their variance, and with it the errors, towards where most data are.
+
+    Parameters
+    ----------
+    residuals : sums over the residuals of the first fit
+    first : first fit
+    statistics : sums over all windows
+    problem : library and kernels
     """
     at_nodes = statistics.at_nodes(problem.kernels)
     rough = smooth_ratio(at_nodes, residuals.drift_squared, residuals.time)
@@ -181,10 +209,18 @@ def weights_of(
 def weights_through_noise(
     problem: Problem, statistics: KernelStatistics, fit: Solution, variance: float
 ) -> Weights:
-    """As the fitted diffusion and a measurement noise of this variance make them, but for a factor; see `calibrated`."""
+    """Return the weights of a diffusion with measurement noise, up to a factor (see `calibrated`).
+
+    Parameters
+    ----------
+    problem : library
+    statistics : sums over all windows
+    fit : drift and diffusion
+    variance : variance of the measurement noise, internal units
+    """
     a = problem.library.internal(statistics.nodes) @ fit.tensor[0, 0]
     mean = float(statistics.time @ a) / float(statistics.time.sum())
-    # Where the fit is far below its average it is not to be trusted; nor is an average that is negative.
+    # A fit far below its average cannot be trusted, nor can a negative average.
     a = np.maximum(a, 0.2 * mean) if mean > 0 else np.ones_like(a)
     motion = 2 * (a + variance / fit.rule.windows.stride)
     return Weights(a * statistics.time, motion**2 * statistics.time_squared.sum(axis=0))
@@ -192,9 +228,9 @@ def weights_through_noise(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellEquations:
-    """The equations of one variable by one rule, from sums in cells; see `estimation.Equations`.
+    """Equations of one variable by one rule, from sums in cells; see `components.Equations`.
 
-    at_nodes   the statistics without kernels, where there are several to choose from
+    at_nodes   statistics without kernels, where there are several to choose from
     """
 
     problem: Problem
@@ -204,17 +240,21 @@ class CellEquations:
 
     @property
     def n_windows(self) -> int:
+        """Number of windows."""
         return self.statistics.n_windows
 
     def first_covariances(self) -> Weights:
+        """Return weights from the raw second moment of the increments."""
         return first_weights(self.statistics, self.problem.kernels)
 
     def covariances(self, model: Solution) -> Weights:
+        """Return weights from the residuals of a model."""
         return weights_of(
             self._residuals(model, WINDOWS_FOR_WEIGHTS), model, self.statistics, self.problem
         )
 
     def of_drift(self, p: int, v: Weights, rule: SamplingRule | None = None) -> NormalEquations:
+        """Return the equations of the drift."""
         rule = rule or self.rule
         whitening = _whitening(self.problem.kernels, self.statistics.cells, v, "drift")
         return _whitened(rule, drift_system(rule, self.statistics, self.problem.library), whitening)
@@ -227,6 +267,7 @@ class CellEquations:
         v: Weights,
         rule: SamplingRule | None = None,
     ) -> tuple[NormalEquations, NoiseLine | None]:
+        """Return the equations of the diffusion, and the line of an unknown measurement noise."""
         rule, statistics, kernels = rule or self.rule, self.statistics, self.problem.kernels
         systems = diffusion_systems(rule, statistics, self.problem.library, kernels, drift[0])
         if systems[0].noise is not None:
@@ -238,15 +279,18 @@ class CellEquations:
         ), None
 
     def residuals(self, model: Solution) -> Residuals:
+        """Measure the residuals of a model."""
         return Residuals((self._residuals(model, WINDOWS_FOR_DIAGNOSTICS),))
 
     def kernel_weights(self, residuals: Residuals) -> Floats:
+        """Return Σ K_j(z_n) over all windows; (n_kernels,)."""
         (seen,) = residuals.moments
         assert isinstance(seen, ResidualSums), "they are of one variable"
         share = self.n_windows / seen.n_windows
         return np.asarray(self.statistics.at_nodes(self.problem.kernels) @ seen.count * share)
 
     def blocks_at_double_step(self) -> int:
+        """Return k where each k-th block shows the effect of doubling the step."""
         return (
             4
             if self.problem.data.n_increments > LONG_RECORD and len(self.statistics.sums) >= 8
@@ -254,14 +298,16 @@ class CellEquations:
         )
 
     def at_double_step(self, every: int) -> "CellEquations":
+        """Return the equations at twice the step from each k-th block."""
         rule = self.rule.at_stride(2 * self.rule.stride)
         return CellEquations(self.problem, rule, gather_for(self.problem, rule, every))
 
     def of_blocks(self, every: int) -> "CellEquations":
+        """Return the equations of each k-th block only."""
         return replace(self, statistics=self.statistics.of_blocks(every))
 
     def _residuals(self, model: Solution, at_most: int) -> ResidualSums:
-        """Measure a model's residuals in about so many windows."""
+        """Measure a model's residuals in about `at_most` windows."""
         problem, windows = self.problem, walk(self.problem, self.rule, at_most=at_most)
         return measure_residuals(
             windows,
@@ -274,7 +320,7 @@ class CellEquations:
 
 
 def cell_equations(problem: Problem, rule: SamplingRule) -> CellEquations:
-    """Equations of a problem of one variable, from one pass over the data."""
+    """Make the equations of a problem of one variable in one pass over the data."""
     if problem.grid is None:
         return CellEquations(problem, rule, gather_for(problem, rule))
     at_nodes = gather_for(problem, rule, at_nodes=True)
@@ -285,7 +331,7 @@ def cell_equations(problem: Problem, rule: SamplingRule) -> CellEquations:
 def _whitening(
     kernels: Kernels, cells: Cells, weights: Weights, of: Literal["drift", "diffusion"]
 ) -> Floats:
-    """V^(−1/2), not to be written to. The equations of the other sampling rule, and those at twice the step, have the same."""
+    """Return V^(−1/2), read-only; the other rule and twice the step share it, so it is cached."""
     variance = weights.drift if of == "drift" else weights.diffusion
     found = whitening_of(noise_covariance(kernels_at_nodes(kernels, cells), variance))
     found.setflags(write=False)

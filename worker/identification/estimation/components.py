@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.checks.scalar_residuals import Residuals
-from worker.identification.equations.joint_equations import NoiseLine
-from worker.identification.equations.regression import NormalEquations
+from worker.identification.equations.regression import NoiseLine, NormalEquations
 from worker.identification.estimation.fit import Coarse, Solution
 from worker.identification.estimation.problem import (
     Problem,
@@ -25,40 +24,56 @@ Floats = NDArray[np.float64]
 
 
 class Equations(Protocol):
-    """The equations of all components by one sampling rule.
+    """Equations of all components by one sampling rule.
 
     There are two kinds: from sums over cells of one variable, and from direct sums of several.
-
-    V, the covariance of the equations' noise, is made and read by the same kind of equations; no
-    one else looks into it.
+    V, the covariance of the equations' noise, is opaque to everyone but the equations that made it.
     """
 
     @property
-    def rule(self) -> SamplingRule: ...
+    def rule(self) -> SamplingRule:
+        """Sampling rule."""
+        ...
 
     @property
-    def n_windows(self) -> int: ...
+    def n_windows(self) -> int:
+        """Number of windows."""
+        ...
 
     def first_covariances(self) -> Any:
-        """Give V before anything is known but the increments' local second moments."""
+        """Return V from the local second moments of the increments, before anything is fitted."""
         ...
 
     def covariances(self, model: Solution) -> Any:
-        """Give V from the residuals of a model."""
+        """Return V from the residuals of a model."""
         ...
 
     def of_drift(self, p: int, v: Any, rule: SamplingRule | None = None) -> NormalEquations:
-        """Give the equations of b_p, by `rule` if given. Raises NoDataUnderKernels."""
+        """Return the equations of b_p. Raises NoDataUnderKernels.
+
+        Parameters
+        ----------
+        p : number of the variable
+        v : covariances of the equations' noise
+        rule : sampling rule, if another one
+        """
         ...
 
     def of_diffusion(
         self, pair: Pair, shares: Shares, drift: Floats, v: Any, rule: SamplingRule | None = None
     ) -> tuple[NormalEquations, NoiseLine | None]:
-        """Give the equations of a component of the tensor. Raises NoDataUnderKernels.
+        """Return the equations of a component of the tensor. Raises NoDataUnderKernels.
 
-        Where the measurement noise is an unknown of them, its line is given, too.
+        Where the variance of the measurement noise is an unknown, its line is returned, too.
 
-        drift   (d, n_functions) internal coefficients"""
+        Parameters
+        ----------
+        pair : numbers of the variables
+        shares : component as a mean of pairs
+        drift : (d, n_functions) internal coefficients
+        v : covariances of the equations' noise
+        rule : sampling rule, if another one
+        """
         ...
 
     def residuals(self, model: Solution) -> Residuals:
@@ -66,19 +81,19 @@ class Equations(Protocol):
         ...
 
     def kernel_weights(self, residuals: Residuals) -> Floats:
-        """Give Σ K_j(z_n) over all windows; (n_kernels,)."""
+        """Return Σ K_j(z_n) over all windows; (n_kernels,)."""
         ...
 
     def blocks_at_double_step(self) -> int:
-        """Say every how many blocks are enough to see what doubling the step changes."""
+        """Return k where each k-th block shows the effect of doubling the step."""
         ...
 
     def at_double_step(self, every: int) -> Self | None:
-        """Give the equations at twice the step from every k-th block; None without windows."""
+        """Return the equations at twice the step from each k-th block; None without windows."""
         ...
 
     def of_blocks(self, every: int) -> Self:
-        """Give the equations of every k-th block only."""
+        """Return the equations of each k-th block only."""
         ...
 
 
@@ -87,16 +102,17 @@ def solve(problem: Problem, equations: Equations, v: Any, *, briefly: bool = Fal
 
     Raises NoDataUnderKernels.
 
-    v         covariances of the equations' noise, of `equations`
-    briefly   the model alone, for what needs no more: terms need not hold by the other sampling
-              rule too
+    Parameters
+    ----------
+    problem : library, criterion and structure of the tensor
+    equations : equations by one sampling rule
+    v : covariances of the noise of `equations`
+    briefly : fit the model alone; terms need not be significant by the other sampling rule too
     """
     library, n_windows, criterion = problem.library, equations.n_windows, problem.selection
-    other, names, condition = (
-        None if briefly else other_rule(equations.rule),
-        library.variables,
-        0.0,
-    )
+    other = None if briefly else other_rule(equations.rule)
+    names = library.variables
+    condition = 0.0
     drift = []
     for p, name in enumerate(names):
         problem.tell(f"choosing the terms of the drift of {name}")
@@ -121,11 +137,19 @@ def solve(problem: Problem, equations: Equations, v: Any, *, briefly: bool = Fal
 
 
 Estimates = tuple[tuple[Estimate | None, ...], dict[Pair, Estimate | None]]
-"""By variable and by pair; None where the data do not tell a component's terms."""
+"""Estimates by variable and by pair; None where the data do not determine a component."""
 
 
 def re_estimated(problem: Problem, equations: Equations, v: Any, model: Solution) -> Estimates:
-    """Estimate drift and diffusion on the supports of a model, from other equations."""
+    """Estimate drift and diffusion on the supports of a model, from other equations.
+
+    Parameters
+    ----------
+    problem : library and structure of the tensor
+    equations : other equations
+    v : covariances of the noise of `equations`
+    model : model whose supports are kept
+    """
     undetermined: Estimates = (None,) * len(model.drift), {}
     if not equations.n_windows:
         return undetermined
@@ -150,8 +174,15 @@ def re_estimated(problem: Problem, equations: Equations, v: Any, model: Solution
 def coarse_coefficients(problem: Problem, equations: Equations, v: Any, model: Solution) -> Coarse:
     """Estimate raw coefficients on the model's supports at twice the step.
 
-    Of a long record they are the model's, moved as far as doubling the step moves those of some of
-    its blocks.
+    In a long record some blocks tell how far doubling the step moves the coefficients; the
+    model's own are moved as far.
+
+    Parameters
+    ----------
+    problem : library and structure of the tensor
+    equations : equations at the sampling interval
+    v : covariances of the noise of `equations`
+    model : model whose supports are kept
     """
     every = equations.blocks_at_double_step()
     coarse = equations.at_double_step(every)

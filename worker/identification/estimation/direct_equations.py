@@ -1,4 +1,4 @@
-"""From sums to whitened equations: one system for every component of drift and diffusion (docs/method.md §11)."""
+"""Whitened equations of every component of drift and diffusion, from direct sums (§11)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -39,19 +39,21 @@ SAMPLE_SIZE = 25_000
 """Windows from which the residuals' local variance is read."""
 
 WINDOWS_FOR_DIAGNOSTICS = 200_000
-"""About so many, in chunks spread over the record, tell what residuals are like."""
+"""Windows, in chunks spread over the record, from which residuals are diagnosed."""
 
 WINDOWS_FOR_STEP_ERRORS = 200_000
-"""About so many, in blocks spread over the record, tell what doubling the step changes."""
+"""Windows, in blocks spread over the record, that show the effect of doubling the step."""
 
 SMALLEST_EIGENVALUE = 1e-5
-"""Directions of V below this share of the largest, after scaling: combinations of instruments that nearly vanish where the sample
-is, and not where the rest of the data are. Dropping them costs no precision (standard errors change by less than a percent)."""
+"""Share of the largest eigenvalue of the scaled V below which a direction is dropped.
+
+Such combinations of instruments nearly vanish where the sample is, and not where the rest of the
+data are. Dropping them changes standard errors by less than a percent."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Covariances:
-    """V of every component, (n_instruments, n_instruments) each."""
+    """V of every component; (n_instruments, n_instruments) each."""
 
     drift: list[Floats]
     diffusion: dict[Pair, Floats]
@@ -59,13 +61,13 @@ class Covariances:
 
 @dataclass(frozen=True, eq=False)
 class JointEquations:
-    """The equations of all components by one rule, from direct sums; see `estimation.Equations`.
+    """Equations of all components by one rule, from direct sums; see `components.Equations`.
 
-    The noise of each is read off the residuals of a sample, averaged over a kernel's width, so that it is right for whatever the
-    residuals are; but where additive noise was declared, over all of the record. V only weights the equations: estimates are
-    unbiased with any V, and a sample of the windows is enough for it.
+    V comes from the residuals of a sample, averaged over a kernel's width (over the whole record
+    where additive noise was declared), so that it holds for residuals of any distribution. It only
+    weights the equations: estimates are unbiased with any V, and a sample of the windows is enough.
 
-    sample   of the windows
+    sample   some of the windows
     noise    measurement noise that is corrected for
     """
 
@@ -77,21 +79,23 @@ class JointEquations:
 
     @property
     def n_windows(self) -> int:
+        """Number of windows."""
         return self.statistics.n_windows
 
     @property
     def instruments(self) -> Instruments:
+        """Instruments of the problem."""
         return self.problem.joint_instruments
 
     @cached_property
     def _diffusion_functions(self) -> NDArray[np.int_] | None:
-        """Positions of the internal functions that the diffusion's equations are in; None: all."""
+        """Positions of the internal functions of the diffusion; None: all."""
         degree, library = self.problem.diffusion_degree, self.problem.library
         return None if degree is None else functions_of(terms_up_to(degree, library)[1], library)
 
     @cached_property
     def _at_sample(self) -> tuple[Floats, Floats]:
-        """Kernels (n, n_kernels) and all instruments (n, n_instruments)."""
+        """Kernels (n, n_kernels) and all instruments (n, n_instruments) at the sample."""
         kernels, functions = self.instruments.at(self.sample.instrument)
         return kernels, np.concatenate([kernels, functions], axis=1)
 
@@ -100,18 +104,23 @@ class JointEquations:
         return self._at_sample[0]
 
     def kernel_weights(self, residuals: Residuals) -> Floats:
+        """Return Σ K_j(z_n) over all windows; (n_kernels,)."""
         return np.asarray(
             self.statistics.products.count[:, : self.instruments.n_kernels].sum(axis=0)
         )
 
     def rough_drift(self) -> Floats:
-        """All internal functions at once, weighted by local second moments; (d, n_functions)."""
+        """Fit all functions at once, weighted by local second moments; (d, n_functions)."""
         moves, step = self.sample.products.displacements[:, -1], self.sample.step
         v = Covariances([self._covariance(move, step) for move in moves.T], {})
         return np.stack([_pseudo_solution(self.of_drift(p, v)) for p in range(len(v.drift))])
 
     def first_covariances(self) -> Covariances:
-        """From the local averages of a rough drift's squared residuals, and the targets' deviations from their local means."""
+        """Return V before anything is selected.
+
+        The drift's comes from local averages of the squared residuals of a rough drift, the
+        diffusion's from the deviations of its responses from their local means.
+        """
         drift = self.rough_drift()
         of_drift = [self._covariance(r, self.sample.step) for r in self._residuals(drift).T]
         shares = components_of(self.problem)
@@ -121,7 +130,7 @@ class JointEquations:
         )
 
     def covariances(self, model: Solution) -> Covariances:
-        """From the residuals of a model."""
+        """Return V from the residuals of a model."""
         drift, tensor = model.coefficients, model.tensor
         moments = self._expected_moments(drift, tensor)
         of_drift = [
@@ -157,7 +166,7 @@ class JointEquations:
                 - design @ tensor[p, q]
             )
             for (r, s), other in shares.items():
-                # The covariance of products of Gaussians (Isserlis).
+                # Isserlis' theorem gives the covariance of products of Gaussians.
                 expected += (
                     w
                     * other
@@ -166,16 +175,16 @@ class JointEquations:
         return self._covariance(residual, expected, squared_step=True)
 
     def _residuals(self, drift: Floats) -> Floats:
-        """Of the sample; (n, d)."""
+        """Return the residuals of the sample; (n, d)."""
         products = self.sample.products
         return np.asarray(
             products.displacements[:, -1] - products.drift_design(self.rule, self.noise) @ drift.T
         )
 
     def _expected_moments(self, drift: Floats, tensor: Floats) -> Floats:
-        """⟨r_p r_q⟩ = â_pq m h + 2 S_pq for the residuals of each window of the sample; (n, d, d).
+        """Return ⟨r_p r_q⟩ = â_pq m h + 2 S_pq of each window of the sample; (n, d, d).
 
-        Where the fitted â_pp falls below a fifth of what the residuals around say, that is taken.
+        A fifth of the local average of r_p² is the lower limit of the diagonal.
         """
         span = self.sample.step * (len(self.rule.drift) - 1)
         out = (
@@ -189,6 +198,7 @@ class JointEquations:
         return np.asarray(out)
 
     def of_drift(self, p: int, v: Covariances, rule: SamplingRule | None = None) -> NormalEquations:
+        """Return the equations of b_p."""
         products = self.statistics.products
         system = WeakSystem(
             products.drift_design(rule or self.rule, self.noise), products.drift_response(p)
@@ -203,6 +213,7 @@ class JointEquations:
         v: Covariances,
         rule: SamplingRule | None = None,
     ) -> tuple[NormalEquations, None]:
+        """Return the equations of a component of the tensor."""
         products, rule = self.statistics.products, rule or self.rule
         response = sum(
             w * products.diffusion_response(rule, each, drift, self.noise)
@@ -214,10 +225,9 @@ class JointEquations:
         return self._whitened(WeakSystem(design, np.asarray(response)), v.diffusion[pair]), None
 
     def residuals(self, model: Solution) -> Residuals:
-        problem, diagonal = (
-            self.problem,
-            np.stack([model.tensor[p, p] for p in range(len(model.drift))]),
-        )
+        """Measure the residuals of a model."""
+        problem = self.problem
+        diagonal = np.stack([model.tensor[p, p] for p in range(len(model.drift))])
         every_chunk = max(1, problem.data.n_increments // WINDOWS_FOR_DIAGNOSTICS)
         windows = walk(problem, self.rule, N_BLOCKS, every_chunk=every_chunk)
         return measure_joint_residuals(
@@ -231,18 +241,21 @@ class JointEquations:
         )
 
     def blocks_at_double_step(self) -> int:
+        """Return k where each k-th block shows the effect of doubling the step."""
         return max(1, min(6, self.problem.data.n_increments // WINDOWS_FOR_STEP_ERRORS))
 
     def at_double_step(self, every: int) -> "JointEquations | None":
+        """Return the equations at twice the step from each k-th block; None without windows."""
         found = statistics_of(self.problem, self.rule.at_stride(2 * self.rule.stride), every)
         return None if found is None else replace(self, statistics=found)
 
     def of_blocks(self, every: int) -> "JointEquations":
+        """Return the equations of each k-th block only."""
         return replace(self, statistics=self.statistics.of_blocks(every))
 
     def noise_covariance(self, drift: Floats, tensor: Floats) -> Floats:
-        """½ mean of D_1 D_1ᵀ less what drift and diffusion put there; (d, d), for tensor (d, d, n_functions)."""
-        # The constant is the first of the library's functions among the instruments.
+        """Return ½ mean of D_1 D_1ᵀ less the part of drift and tensor; (d, d)."""
+        # The instruments are the kernels, then the library's functions, of which the first is 1.
         row = self.instruments.n_kernels
         products = type(self.statistics.products)(
             self.statistics.products.columns[:, row].sum(axis=0), self.statistics.products.layout
@@ -255,7 +268,7 @@ class JointEquations:
         return out
 
     def _average(self, numerator: Floats, denominator: Floats) -> Floats:
-        """Σ K numerator / Σ K denominator at every instrument of the sample; both (n,), the denominator positive."""
+        """Return Σ K numerator / Σ K denominator at the sample, of (n,) and (n,) > 0; (n,)."""
         mean = float(numerator.sum() / denominator.sum())
         if self.problem.diffusion_degree == 0:
             return np.full(len(numerator), mean)
@@ -271,10 +284,11 @@ class JointEquations:
     def _covariance(
         self, residual: Floats, expected: Floats, *, squared_step: bool = False
     ) -> Floats:
-        """V_ij = Σ Φ_i Φ_j ω over all windows, equation (M8), and between windows that share noise (M8a), from the sample.
+        """Return V_ij = Σ Φ_i Φ_j ω over all windows (M8), with windows that share noise (M8a).
 
-        ω is the expected square times the local average of actual over expected: right for whatever the residuals are. Averaging
-        the squares alone would pull their variance towards where most data are, and errors with it.
+        ω is the expected square times the local average of actual over expected, which holds for
+        residuals of any distribution. An average of the squares alone would pull their variance,
+        and with it the errors, towards where most data are.
         """
         squared = residual**2
         ratio = self._average(squared, expected)
@@ -290,7 +304,10 @@ class JointEquations:
         return out * (total / float((self.sample.step**power).sum()))
 
     def _shared_noise(self, residual: Floats, variance: Floats, lag: int) -> Floats:
-        """Σ Φ_i(z_n) Φ_j(z_{n+lag}) ⟨r_n r_{n+lag}⟩ over the sample's pairs, their correlation averaged as ω is."""
+        """Return Σ Φ_i(z_n) Φ_j(z_{n+lag}) ⟨r_n r_{n+lag}⟩ over the pairs of the sample.
+
+        The correlation is averaged locally, as ω is.
+        """
         early, late = self.sample.pairs(lag)
         scale = np.sqrt(variance[early] * variance[late])
         product, weight = np.zeros(len(residual)), np.zeros(len(residual))
@@ -298,7 +315,8 @@ class JointEquations:
         if not weight.any():
             return np.zeros((self._at_sample[1].shape[1],) * 2)
         correlation = self._average(product, weight)[early].clip(-0.5, 1.0)
-        # A run of the sample has fewer pairs than windows; the record has as many, but for its ends.
+        # A run of the sample has fewer pairs than windows; the record has as many pairs as
+        # windows, except at its ends.
         weights = correlation * scale / (1 - lag / self.sample.run)
         instruments = self._at_sample[1]
         return np.asarray((instruments[early] * weights[:, None]).T @ instruments[late])
@@ -316,7 +334,7 @@ class JointEquations:
 
 
 def joint_equations_of(problem: Problem, rule: SamplingRule) -> JointEquations:
-    """Equations of a problem of several variables, from one pass over the data and one over a sample of its windows."""
+    """Make the equations of several variables, in a pass over the data and one over a sample."""
     only = max(1, round(problem.data.n_increments / SAMPLE_SIZE))
     run = 1 + rule.lags
     windows = walk(problem, rule, 1, only=only, run=run)
@@ -329,7 +347,15 @@ def joint_equations_of(problem: Problem, rule: SamplingRule) -> JointEquations:
 
 
 def walk(problem: Problem, rule: SamplingRule, n_blocks: int, **some: int) -> Iterator[Stretch]:
-    """Walk the rule's windows: all, or those that `stretches` is told to."""
+    """Walk the rule's windows.
+
+    Parameters
+    ----------
+    problem : data and space
+    rule : sampling rule
+    n_blocks : number of blocks
+    some : arguments of `stretches` that choose some of the windows
+    """
     edges, windows = _edges_and_windows(problem, rule, n_blocks)
     return stretches(problem.data, problem.space, edges, windows, **some)
 
@@ -337,7 +363,14 @@ def walk(problem: Problem, rule: SamplingRule, n_blocks: int, **some: int) -> It
 def statistics_of(
     problem: Problem, rule: SamplingRule, every_block: int = 1
 ) -> JointStatistics | None:
-    """Take the sums over the windows of all blocks, or of every k-th; None without windows."""
+    """Take the sums over the rule's windows; None without windows.
+
+    Parameters
+    ----------
+    problem : data, space and instruments
+    rule : sampling rule
+    every_block : take each k-th block only
+    """
     edges, windows = _edges_and_windows(
         problem, rule, N_BLOCKS_FOR_ERRORS if rule.errors_from_blocks else N_BLOCKS
     )

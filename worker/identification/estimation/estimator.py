@@ -1,8 +1,8 @@
 """The default estimator; read `identify` first.
 
-By the trapezoid rule first; corrected for measurement noise where its residuals show some; by a
-finer rule where the step is too coarse for it. Sums of one variable are taken in cells
-(`fitting.py`), those of several directly (`multivariate/equations.py`).
+The trapezoid rule comes first; then a correction where residuals show measurement noise, or a finer
+rule where the step is too coarse. Sums of one variable are taken in cells (`cell_equations.py`),
+sums of several directly (`direct_equations.py`).
 """
 
 from dataclasses import replace
@@ -24,9 +24,8 @@ from worker.identification.estimation.cell_equations import (
 from worker.identification.estimation.components import Equations, coarse_coefficients, solve
 from worker.identification.estimation.direct_equations import JointEquations, joint_equations_of
 from worker.identification.estimation.fit import Fit, Solution
-from worker.identification.estimation.problem import Problem, completed
-from worker.identification.estimation.scalar_kernel_choice import choose_kernels
-from worker.identification.estimation.thinning import at_longer_steps
+from worker.identification.estimation.kernel_choice import choose_kernels
+from worker.identification.estimation.problem import Problem, at_longer_steps, completed
 from worker.identification.selection.support_selection import simplest
 from worker.identification.sums.kernel_statistics import KernelStatistics
 from worker.identification.sums.measurement_noise import MeasurementNoise
@@ -49,29 +48,34 @@ NoiseHandling = Literal["auto", "none", "corrected"]
 FEWEST_WINDOWS = 200
 
 NOISE_ROUNDS = 8
-SETTLED = 1e-4
-"""Drift, then diffusion and the noise's variance together, are found with the correction for the
-variance before; its relative change is below this in three to five rounds."""
+NOISE_TOLERANCE = 1e-4
+"""Relative change of the noise's variance at which the iteration ends, after three to five rounds.
+
+Each round fits drift, then diffusion and variance, with the correction for the variance before."""
 
 LONGEST_EXPOSURE = 1.2
-"""Exposure, in sampling intervals, up to which positively correlated residuals are those of motion
-blur."""
+"""Longest exposure of motion blur that is corrected for [sampling intervals]."""
 
 COARSEST_RESOLUTION = 0.2
-"""Share of zero increments up to which rounding acts like independent noise: the values then move
-by two quanta a step."""
+"""Share of zero increments up to which rounding acts like independent noise: two quanta a step."""
 
 UNCORRELATED = 0.1
 """Correlation of neighbouring residuals below which a thinned record is no longer persistent."""
 
-ENOUGH = 0.8
-"""Share of the windows that a finer rule, which needs several equal steps, must find: an uneven
-record has few."""
+LEAST_SHARE = 0.8
+"""Share of the windows that a finer rule must keep; it needs several equal steps in a row."""
 
 
 def identify(problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHandling) -> Fit:
-    """Identify drift and diffusion. Raises NoDataUnderKernels."""
-    problem = without_long_steps(problem)
+    """Identify drift and diffusion. Raises NoDataUnderKernels.
+
+    Parameters
+    ----------
+    problem : data, library and instruments
+    rule : name of the sampling rule; `auto` lets the residuals decide
+    noise : treatment of measurement noise
+    """
+    problem = _without_long_steps(problem)
     if problem.library.dimension == 1:
         return _identify_one(problem, rule, noise)
     return _identify_several(problem, rule, noise)
@@ -84,9 +88,9 @@ def _identify_one(problem: Problem, rule: RuleName | Literal["auto"], noise: Noi
         corrected = _through_noise_of_one(problem, plain)
         if corrected is not None:
             return corrected
-    if rule == "auto" and is_too_coarse(plain):
+    if rule == "auto" and _is_too_coarse(plain):
         for finer in (ADAMS_MOULTON, SIMPSON):
-            if share_of_windows(problem, finer) > ENOUGH:
+            if _share_of_windows(problem, finer) > LEAST_SHARE:
                 return replace(fitted(problem, finer), raw=plain.raw)
     return plain
 
@@ -95,8 +99,7 @@ def _identify_several(
     problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHandling
 ) -> Fit:
     asked = RULES.get(rule, TRAPEZOID)
-    # What windows that overlap leave is correlated by itself: whether the path's noise is, pairs
-    # tell.
+    # Residuals of overlapping windows are correlated anyway; those of pairs show noise of the path.
     plain = fitted(problem, TRAPEZOID if asked.overlapping else asked)
     if noise == "corrected" or (noise == "auto" and any(m.is_noisy for m in _with_noise(plain))):
         corrected = _through_noise_of_several(problem, plain)
@@ -104,17 +107,17 @@ def _identify_several(
             return corrected
     persistent = any(m.is_persistent for m in _with_noise(plain))
     if rule == "auto" and persistent:
-        slower = fitted_at_longer_steps(problem, plain)
+        slower = _fitted_at_longer_steps(problem, plain)
         if slower is not None:
             return slower
     if asked.overlapping:
         return fitted(problem, asked, plain)
     if persistent:
-        # V knows only the residuals' size; the blocks of the record know all of their covariance.
+        # V holds the residuals' size only; the blocks of the record hold all their covariance.
         plain = fitted(problem, replace(asked, persistent=True), plain)
-    if rule == "auto" and is_too_coarse(plain):
+    if rule == "auto" and _is_too_coarse(plain):
         finer = fitted(problem, SIMPSON, plain)
-        if finer.n_windows > ENOUGH * plain.n_windows:
+        if finer.n_windows > LEAST_SHARE * plain.n_windows:
             return finer
     return plain
 
@@ -122,7 +125,12 @@ def _identify_several(
 def fitted(problem: Problem, rule: SamplingRule, plain: Fit | None = None) -> Fit:
     """Fit by one rule, with weights from the residuals of a first fit.
 
-    plain   fit by the plain rule, which is then the first one"""
+    Parameters
+    ----------
+    problem : data, library and instruments
+    rule : sampling rule
+    plain : first fit, by the plain rule; None: a rough one by this rule
+    """
     of_dimension = cell_equations if problem.library.dimension == 1 else joint_equations_of
     equations: Equations = of_dimension(problem, rule)
     rough = plain or solve(problem, equations, equations.first_covariances(), briefly=True)
@@ -130,7 +138,7 @@ def fitted(problem: Problem, rule: SamplingRule, plain: Fit | None = None) -> Fi
 
 
 def _judged(problem: Problem, equations: Equations, v: Any, plain: Fit | None) -> Fit:
-    """Solve with these covariances, on chosen kernels if there is a choice, and measure residuals."""
+    """Choose kernels if there is a choice, solve with these covariances, and measure residuals."""
     if isinstance(equations, CellEquations) and equations.at_nodes is not None:
         problem = choose_kernels(problem, equations.rule, equations.at_nodes, v)
         equations = replace(
@@ -168,14 +176,14 @@ def _judged(problem: Problem, equations: Equations, v: Any, plain: Fit | None) -
 
 
 def _noise_of(equations: Equations) -> Floats | None:
-    """Give the covariance of the measurement noise that is corrected for; (d, d)."""
+    """Return the covariance of the measurement noise that is corrected for; (d, d)."""
     if isinstance(equations, JointEquations):
         return None if equations.noise is None else equations.noise.covariance
     return None if equations.rule.noise is None else np.array([[equations.rule.noise.variance]])
 
 
-def is_too_coarse(fit: Fit) -> bool:
-    """Whether doubling the step moves a coefficient beyond its error and by more than a percent."""
+def _is_too_coarse(fit: Fit) -> bool:
+    """Check whether doubling the step moves a coefficient by more than its error and a percent."""
     for _, selected, coarse in fit.components_at_double_step():
         estimate = selected.estimate
         if coarse is not None and len(coarse):
@@ -187,18 +195,18 @@ def is_too_coarse(fit: Fit) -> bool:
     return False
 
 
-def without_long_steps(problem: Problem) -> Problem:
+def _without_long_steps(problem: Problem) -> Problem:
     """Leave out steps of more than half a relaxation time, if sampling is uneven and enough remain.
 
-    Over a longer step the quadrature rule errs by more than two percent. The choice of steps does
-    not depend on the noise, so leaving the long ones out biases nothing.
+    The quadrature rule errs by more than two percent over a longer step. The choice of steps does
+    not depend on the noise, so it biases nothing.
     """
     steps = problem.scales.steps
     if not steps[-1] > 1.5 * steps[0]:
         return problem
     if problem.library.dimension == 1:
         equations = CellEquations(problem, TRAPEZOID, gather_for(problem, TRAPEZOID))
-        _, rate = mean_diffusion_and_rate(
+        _, rate = _mean_diffusion_and_rate(
             problem, equations.statistics, solve(problem, equations, equations.first_covariances())
         )
     else:
@@ -212,16 +220,15 @@ def without_long_steps(problem: Problem) -> Problem:
 
 
 def _with_noise(fit: Fit) -> list[ResidualMoments]:
-    """Residuals of the variables whose increments hold noise of their own."""
+    """Return the residuals of the variables whose increments hold noise of their own."""
     return [m for p, m in enumerate(fit.raw) if p not in fit.noise_free]
 
 
 def _through_noise_of_one(problem: Problem, plain: Fit) -> Fit | None:
-    """Correct for measurement noise; None where no noise is left once drift and diffusion are.
+    """Correct for measurement noise; None where drift and diffusion explain the residuals.
 
-    Where the noise is larger than an increment, the fit is done again on every m-th sample (windows
-    still start at every one): the diffusion's error is smallest where an increment's a m Δt is
-    about the noise's variance.
+    Where the noise exceeds an increment, the fit is repeated with increments over m samples from
+    every sample: the diffusion's error is smallest where a m Δt is about the noise's variance.
     """
     thinned = _stride_beyond_resolution(problem, plain.raw[0].zero_steps)
     found = _through_noise_at(problem, plain, thinned, keep=thinned > 1)
@@ -238,8 +245,8 @@ def _through_noise_at(
 ) -> Fit | None:
     """Correct for measurement noise, on every `stride`-th sample.
 
-    keep   also where no noise is left: quantised values that are thinned until rounding does not
-           show are still better than all
+    keep   return a fit also where no noise is left: quantised values that are thinned until
+           rounding does not show are better than all
     """
     rule, noise = SCALAR_THROUGH_NOISE.at_stride(stride), ScalarNoise(0.0)
     equations = cell_equations(problem, rule)
@@ -253,16 +260,16 @@ def _through_noise_at(
         assert found.noise is not None, "the rule has it as an unknown"
         variance = float(found.noise[0, 0])
         change = variance - noise.variance
-        a, _ = mean_diffusion_and_rate(problem, statistics, found)
+        a, _ = _mean_diffusion_and_rate(problem, statistics, found)
         exposure = max(-6 * variance, 0.0) / a if a > 0 else np.inf
         if not (variance > 0 or (exposure < LONGEST_EXPOSURE and plain.raw[0].is_blurred)):
             if not keep:
                 return None
             noise, exposure = ScalarNoise(0.0), 0.0
             break
-        # Blur is in proportion to the diffusion; an instrument's noise is the same everywhere.
+        # Blur is proportional to the diffusion; an instrument's noise is the same everywhere.
         noise = ScalarNoise(variance, found.tensor[0, 0] / a if variance < 0 else None)
-        if abs(change) < SETTLED * abs(variance):
+        if abs(change) < NOISE_TOLERANCE * abs(variance):
             break
         weights = weights_through_noise(problem, statistics, found, variance)
     return replace(
@@ -290,10 +297,10 @@ def _through_noise_of_several(problem: Problem, plain: Fit) -> Fit | None:
     return _judged(problem, noisy, noisy.covariances(found), plain)
 
 
-def fitted_at_longer_steps(problem: Problem, plain: Fit) -> Fit | None:
+def _fitted_at_longer_steps(problem: Problem, plain: Fit) -> Fit | None:
     """Fit at the shortest steps whose residuals are uncorrelated.
 
-    None where no such steps are shorter than half a relaxation time."""
+    Returns None where no such steps are shorter than half a relaxation time."""
     for slower in at_longer_steps(problem):
         fit = fitted(slower, TRAPEZOID)
         assert fit.sample is not None, "there are several variables"
@@ -310,8 +317,8 @@ def fitted_at_longer_steps(problem: Problem, plain: Fit) -> Fit | None:
     return None
 
 
-def share_of_windows(problem: Problem, rule: SamplingRule) -> float:
-    """Count windows of the rule by pairs of samples: few if steps are uneven or records short."""
+def _share_of_windows(problem: Problem, rule: SamplingRule) -> float:
+    """Return windows of the rule per pair of samples: few if steps are uneven or records short."""
     each = (
         sum(c.size for c in walk(problem, r, at_most=WINDOWS_FOR_WEIGHTS))
         for r in (rule, TRAPEZOID)
@@ -320,23 +327,21 @@ def share_of_windows(problem: Problem, rule: SamplingRule) -> float:
     return windows / max(pairs, 1)
 
 
-def mean_diffusion_and_rate(
+def _mean_diffusion_and_rate(
     problem: Problem, statistics: KernelStatistics, model: Solution
 ) -> tuple[float, float]:
-    """Give ⟨a⟩ and the relaxation rate 2⟨b²⟩/⟨a⟩ = −⟨b′⟩, in internal units.
+    """Return ⟨a⟩ and the relaxation rate 2⟨b²⟩/⟨a⟩ = −⟨b′⟩, in internal units.
 
     The two forms are equal by integration by parts under the stationary distribution."""
     functions, time = problem.library.internal(statistics.nodes), float(statistics.time.sum())
-    b, a = (
-        functions @ model.drift[0].estimate.internal,
-        functions @ model.diffusion[0, 0].estimate.internal,
-    )
+    b = functions @ model.drift[0].estimate.internal
+    a = functions @ model.diffusion[0, 0].estimate.internal
     diffusion = float(statistics.time @ a) / time
     return diffusion, 2 * float(statistics.time @ b**2) / time / diffusion if diffusion > 0 else 0.0
 
 
 def _fastest_rate(drift: Floats, sample: Sample) -> float:
-    """Give the size of the largest eigenvalue of the drift's linear regression on the state.
+    """Return the size of the largest eigenvalue of the drift's linear regression on the state.
 
     drift   (d, n_functions) internal coefficients"""
     b, y = sample.functions @ drift.T, sample.instrument
@@ -345,11 +350,11 @@ def _fastest_rate(drift: Floats, sample: Sample) -> float:
 
 
 def _stride_beyond_noise(problem: Problem, found: Fit) -> int:
-    """Give the stride at which an increment's a m Δt reaches the noise's variance.
+    """Return the stride at which an increment's a m Δt reaches the noise's variance.
 
     It stays below a fifth of a relaxation time, where the rule's own error sets in."""
     assert found.statistics is not None, "there is one variable"
-    a, rate = mean_diffusion_and_rate(problem, found.statistics, found)
+    a, rate = _mean_diffusion_and_rate(problem, found.statistics, found)
     if not a > 0:
         return 1
     beyond_noise = float(found.noise_variances[0]) / a
@@ -362,9 +367,9 @@ def _stride_beyond_noise(problem: Problem, found: Fit) -> int:
 
 
 def _stride_beyond_resolution(problem: Problem, share: float) -> int:
-    """Give the stride at which quantised values move by about two quanta.
+    """Return the stride at which quantised values move by about two quanta.
 
-    Only then is rounding like independent noise.
+    Only then does rounding act like independent noise.
 
     share   of the increments that are zero
     """
@@ -380,6 +385,6 @@ def _stride_beyond_resolution(problem: Problem, share: float) -> int:
 
 
 def _positive(covariance: Floats) -> Floats:
-    """Give the nearest covariance; zero where there is none."""
+    """Return the nearest positive semi-definite matrix."""
     values, vectors = np.linalg.eigh(covariance)
     return np.asarray((vectors * values.clip(min=0)) @ vectors.T)

@@ -21,19 +21,17 @@ from worker.identification.sums.window_statistics import Sample
 Floats = NDArray[np.float64]
 
 Coarse = tuple[Sequence[Floats | None], Mapping[Pair, Floats | None]]
-"""Coefficients of the raw terms on given supports, of the drift by variable and of the diffusion by
-pair."""
+"""Raw coefficients on given supports: the drift's by variable, the diffusion's by pair."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
     """Drift and diffusion by one rule.
 
-    drift       one component a variable
-    diffusion   by pair p ≤ q; what is known to be zero has an empty support and no path
-    condition   largest of the column-normalised whitened drift designs
-    noise       (d, d) covariance of the measurement noise that goes with them; None where the rule
-                knows of none
+    drift       components by variable
+    diffusion   components by pair p ≤ q; one known to be zero has an empty support and no path
+    condition   largest condition number of the column-normalised whitened drift designs
+    noise       (d, d) covariance of the measurement noise; None where the rule has none
     """
 
     rule: SamplingRule
@@ -44,12 +42,12 @@ class Solution:
 
     @property
     def coefficients(self) -> Floats:
-        """Drift along the internal functions; (d, n_functions)."""
+        """Coefficients of the drift along the internal functions; (d, n_functions)."""
         return np.stack([s.estimate.internal for s in self.drift])
 
     @property
     def tensor(self) -> Floats:
-        """Diffusion along the internal functions; (d, d, n_functions)."""
+        """Coefficients of the diffusion along the internal functions; (d, d, n_functions)."""
         d = len(self.drift)
         return np.stack(
             [
@@ -63,22 +61,23 @@ class Solution:
 class Fit(Solution):
     """A solution with what is needed to judge it.
 
-    residuals        of this model, by variable
+    residuals        residuals of this model, by variable
     raw              residuals of the pairwise fit that decided about noise and rule
     coarse           raw coefficients on the same supports at twice the step
-    instruments      that were used            kernel_weights   (n_kernels,) Σ K_j(z_n), in windows
-    longest_step     increments over longer steps were left out [time]
-    least_step       of samples that were thinned for their persistent residuals, else 0 [time]
-    before_thinning  residuals before that, by variable
-    scores           tests of what the drift leaves out, by variable; empty where they were not made
+    instruments      instruments that were used
+    kernel_weights   (n_kernels,) Σ K_j(z_n), in windows
+    n_windows        number of windows
+    longest_step     step beyond which increments were left out [time]
+    least_step       least step of a record thinned for its persistent residuals, else 0 [time]
+    before_thinning  residuals before the thinning, by variable
+    scores           tests of what the drift leaves out, by variable; empty where not made
     noise_free       variables whose increments hold no noise of their own
-    choice           how the kernels were chosen, where they were
-    exposure         time over which each sample is an average [sampling intervals]: motion blur,
-                     which acts like measurement noise of the variance −aE/6 and was corrected for.
-                     Zero where there is none
-    statistics       one variable: kernel sums, with `variance` (n_nodes,), quadrature weights of
-                     the drift residuals' variance
-    sample           several variables: some of the windows
+    choice           choice of the kernels, where there was one
+    exposure         time over which each sample is an average (motion blur) [sampling intervals]; 0
+                     without. It acts like measurement noise of variance −aE/6, and is corrected for
+    statistics       kernel sums of one variable
+    variance         (n_nodes,) quadrature weights of the variance of its drift residuals
+    sample           some of the windows of several variables
     """
 
     residuals: tuple[ResidualMoments, ...]
@@ -104,7 +103,7 @@ class Fit(Solution):
         return np.zeros(len(self.drift)) if self.noise is None else np.diag(self.noise).clip(min=0)
 
     def components_at_double_step(self) -> Iterator[tuple[str, Selected, Floats | None]]:
-        """Give name, estimate and raw coefficients at twice the step, or None, of every component."""
+        """Yield each component's name, estimate, and raw coefficients at twice the step or None."""
         if len(self.drift) == 1:
             yield "drift", self.drift[0], self.coarse[0][0]
             yield "diffusion", self.diffusion[0, 0], self.coarse[1].get((0, 0))

@@ -1,7 +1,8 @@
-"""Algorithm 1 of the source paper, to the letter: stacked rows, LassoCV, least squares, thresholds on raw coefficients.
+"""Algorithm 1 of the source paper: stacked rows, LassoCV, least squares, thresholds.
 
-Kept so that published results can be reproduced and compared. Its bias does not vanish with more data (docs/method.md §4).
-Imported where it is used: scikit-learn takes longer to import than most jobs to run.
+It stays as published so that results can be reproduced and compared. Its bias does not vanish with
+more data (docs/method.md §4). Import it where it is used: scikit-learn takes longer to import than
+most jobs to run.
 """
 
 import warnings
@@ -23,8 +24,7 @@ from worker.identification.data.trajectories import (
 from worker.identification.errors import NoDataUnderKernels, TooFewSamples
 from worker.identification.sums.cell_rules import window_weights
 from worker.identification.sums.kernel_statistics import gather
-from worker.identification.sums.kernels import Kernels
-from worker.identification.sums.moment_cells import make_cells
+from worker.identification.sums.kernels import Kernels, make_cells
 from worker.identification.sums.rules import EULER
 
 Floats = NDArray[np.float64]
@@ -40,9 +40,10 @@ class SparseFit:
 
     coefficients   (K,) of the raw terms; inactive ones are exactly zero
     support        positions of the active terms
-    of_lasso       positions of those that the lasso had left, before the threshold
-    alpha          the penalty that cross-validation chose
-    alphas, errors   the path: penalties and mean squared error over the folds
+    of_lasso       positions of the terms that the lasso left, before the threshold
+    alpha          penalty that cross-validation chose
+    alphas         penalties of the path
+    errors         mean squared error over the folds of each penalty
     """
 
     coefficients: Floats
@@ -55,14 +56,14 @@ class SparseFit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StackedSystem:
-    """What Algorithm 1 regresses, of R trajectories, M kernels and K terms, in the data's units.
+    """Regression of Algorithm 1 with R trajectories, M kernels and K terms, in the data's units.
 
     design         (R, M, K)        A_jk of every trajectory
     increments     (R, M)           B_j [state]
     squares        (R, M)           Q_j [state²]
     time_squared   (R, n_nodes)     quadrature weights of Σ f(X_n) Δt² [time²]
-    terms          (n_nodes, K)     of the library at these nodes
-    kernels        (M, n_nodes)     likewise
+    terms          (n_nodes, K)     terms of the library at the nodes
+    kernels        (M, n_nodes)     kernels at the nodes
     """
 
     design: Floats
@@ -74,16 +75,16 @@ class StackedSystem:
 
     @property
     def rows(self) -> Floats:
-        """(R·M, K)."""
+        """Rows of the design, all trajectories; (R·M, K)."""
         return self.design.reshape(-1, self.design.shape[-1])
 
     @property
     def groups(self) -> NDArray[np.intp]:
-        """(R·M,) number of the trajectory of each row."""
+        """Number of the trajectory of each row; (R·M,)."""
         return np.repeat(np.arange(len(self.design)), self.design.shape[1])
 
     def corrected(self, drift: Floats) -> Floats:
-        """Q_j − Σ K_j b̂² Δt², equation (M6), of the drift with these raw coefficients (K,); (R, M) [state²]."""
+        """Return Q_j − Σ K_j b̂² Δt² (M6) of a drift with raw coefficients (K,); (R, M) [state²]."""
         return np.asarray(
             self.squares - (self.time_squared * (self.terms @ drift) ** 2) @ self.kernels.T
         )
@@ -91,7 +92,7 @@ class StackedSystem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PaperModel:
-    """Drift and diffusion by Algorithm 1, in the data's units, and what they were found from."""
+    """Drift and diffusion by Algorithm 1, in the data's units, and the system they solve."""
 
     drift: SparseFit
     diffusion: SparseFit
@@ -106,15 +107,25 @@ def identify_by_paper(
     *,
     threshold: float = 0.25,
 ) -> PaperModel:
-    """Algorithm 1 (paper alg. main) on one-dimensional trajectories.
+    """Run Algorithm 1 (paper alg. main) on one-dimensional trajectories.
 
-    threshold   STLSQ keeps |c| ≥ threshold · max |c| (0.25; the paper takes 0.30 for its multiplicative system)
+    Parameters
+    ----------
+    data : trajectories
+    scales : scales of the variable
+    library : terms
+    kernels : kernels
+    threshold : STLSQ keeps |c| ≥ threshold · max |c|; 0.30 in the paper's multiplicative system
 
-    Raises TooFewSamples with fewer than two trajectories (the folds are over trajectories), NoDataUnderKernels.
+    Raises
+    ------
+    TooFewSamples : fewer than two trajectories; the folds are over trajectories
+    NoDataUnderKernels : a term vanishes in all sums
     """
     if data.n_trajectories < 2:
         raise TooFewSamples(
-            "The paper's algorithm cross-validates over trajectories and needs at least two; there is one.",
+            "The paper's algorithm cross-validates over trajectories and needs at least two; there "
+            "is one.",
             hints=("Use the default estimator (omit the preset), or upload several trajectories.",),
         )
     system = stacked_system(data, scales, library, kernels)
@@ -128,7 +139,15 @@ def identify_by_paper(
 def stacked_system(
     data: Trajectories, scales: Scales, library: Library, kernels: Kernels
 ) -> StackedSystem:
-    """Lines 1 to 7 of Algorithm 1: the sums (M3) of every trajectory by itself, in one pass."""
+    """Take the sums (M3) of each trajectory in one pass: lines 1 to 7 of Algorithm 1.
+
+    Parameters
+    ----------
+    data : trajectories
+    scales : scales of the variable
+    library : terms
+    kernels : kernels
+    """
     walk = chunks(data, scales, block_edges(data, 0, one_per_trajectory=True))
     statistics = gather(
         walk,
@@ -151,23 +170,31 @@ def stacked_system(
 def sparse_fit(
     design: Floats, response: Floats, groups: NDArray[np.intp], threshold: float
 ) -> SparseFit:
-    """LassoCV on normalised columns, then least squares on its support, then STLSQ.
+    """Run LassoCV on normalised columns, then least squares on its support, then STLSQ.
 
-    design, response, groups   (n_rows, K), (n_rows,), (n_rows,) number of the trajectory
+    Parameters
+    ----------
+    design : (n_rows, K)
+    response : (n_rows,)
+    groups : (n_rows,) number of the trajectory of each row
+    threshold : STLSQ keeps |c| ≥ threshold · max |c|
 
-    Raises NoDataUnderKernels.
+    Raises
+    ------
+    NoDataUnderKernels : a column is zero
     """
     norms = np.linalg.norm(design, axis=0)
     if not (norms > 0).all():
         raise NoDataUnderKernels(
             "No sample lies under the kernels of the paper's preset.",
             hints=(
-                "Set kernels.range to the data's range, and kernels.bandwidth to about twice the spacing of the centres.",
+                "Set kernels.range to the data's range, and kernels.bandwidth to about twice the "
+                "spacing of the centres.",
             ),
         )
     folds = GroupKFold(n_splits=min(FOLDS, len(np.unique(groups))))
     with warnings.catch_warnings():
-        # At the smallest penalties coordinate descent stops short; only the support is taken from it.
+        # Coordinate descent stops short at the smallest penalties; only its support is used.
         warnings.simplefilter("ignore", ConvergenceWarning)
         lasso = LassoCV(
             alphas=ALPHAS, fit_intercept=False, cv=folds.split(design, response, groups)

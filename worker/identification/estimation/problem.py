@@ -1,9 +1,10 @@
-"""What is to be identified: data, library, instruments, and the components of the tensor."""
+"""The identification problem: data, library, instruments, and the components of the tensor."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,24 +12,66 @@ from worker.identification.checks.reflecting_boundaries import NO_WALLS, Walls
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Integers, Scales, Trajectories
 from worker.identification.data.windows import Space
-from worker.identification.estimation.kernel_grid import KernelGrid
 from worker.identification.selection.best_subset import Estimate
-from worker.identification.selection.criteria import BIC, Criterion
 from worker.identification.selection.cross_validation import KernelChoice
-from worker.identification.selection.support_selection import RuleShift, Selected
+from worker.identification.selection.support_selection import BIC, Criterion, RuleShift, Selected
 from worker.identification.sums.block_sums import Summing, sums_here
 from worker.identification.sums.instruments import Instruments
-from worker.identification.sums.kernels import Kernels
-from worker.identification.sums.moment_cells import Cells, make_cells
+from worker.identification.sums.kernels import Cells, Kernels, make_cells, make_kernels
 from worker.identification.sums.window_products import Pair, pairs_of
 
 Floats = NDArray[np.float64]
 Structure = Literal["full", "diagonal", "isotropic"]
 Shares = dict[Pair, float]
-"""Σ share · a_pq, the component that an equation is for: one pair, or a mean over the diagonal."""
+"""A component Σ share · a_pq that has an equation: one pair, or a mean over the diagonal."""
+
+KERNEL_COUNTS = (6, 12, 25, 50, 100, 200)
+"""Counts that are tried: the default 50 and its neighbours by factors of two."""
+
+NARROWER, WIDER = 2, 1
+"""Bandwidths tried with each count: its own default, the next two counts', the one before's.
+
+The narrower ones leave gaps between the kernels; kernels that overlap more than the wider one's add
+nothing."""
+
+FEWEST_INCREMENTS = 100
+"""Fewest increments that a thinned record is to have."""
 
 
-def tell_nobody(what: str) -> None:
+def make_grid(
+    scales: Scales,
+    *,
+    bandwidth: float | None = None,
+    centre_range: tuple[float, float] | None = None,
+    period: float | None = None,
+) -> tuple[Kernels, ...]:
+    """Make candidate kernels on the same range, by count, then by bandwidth, both ascending.
+
+    Parameters
+    ----------
+    scales : scales of the variable
+    bandwidth : the only bandwidth that is tried [state]; None: several
+    centre_range : first and last centre [state]; None: by default
+    period : period of an angle [state]; None on the line
+    """
+
+    def kernels(count: int, width: float | None = None) -> Kernels:
+        return make_kernels(
+            scales, count=count, bandwidth=width, centre_range=centre_range, period=period
+        )
+
+    if bandwidth is not None:
+        return tuple(kernels(count, bandwidth) for count in KERNEL_COUNTS)
+    widths = [kernels(count).bandwidth * scales.unit for count in KERNEL_COUNTS]
+    return tuple(
+        kernels(count, widths[j])
+        for i, count in enumerate(KERNEL_COUNTS)
+        for j in reversed(range(len(KERNEL_COUNTS)))
+        if i - WIDER <= j <= i + NARROWER
+    )
+
+
+def _tell_nobody(what: str) -> None:
     """Ignore progress, for callers that follow none."""
 
 
@@ -36,20 +79,24 @@ def tell_nobody(what: str) -> None:
 class Problem:
     """Everything a fit needs besides the sampling rule.
 
-    instruments        Gaussian kernels on the line for one variable, on the occupied part of space
-                       for several
-    structure          of the diffusion tensor; `isotropic`: a_pq = α(x) δ_pq, in the data's units
+    data               trajectories
+    space              scales of the variables
+    library            terms of drift and diffusion
+    instruments        Gaussian kernels: of one variable on the line, of several on the occupied
+                       part of space
+    selection          criterion that selects terms
+    structure          structure of the diffusion tensor; `isotropic`: a_pq = α(x) δ_pq, in the
+                       data's units
     diffusion_degree   highest total degree of the diffusion's terms; None: all terms of the library
-    longest_step       increments over longer steps are left out [time]
-    least_step         samples are at least so far apart, thinned; 0: as they are [time]
-    grid               one variable: kernels to choose from by cross-validation; `instruments` are
-                       then those until the choice
-    choice             how the instruments were chosen, where they were
-    walls              one variable: windows that start near them are left out
-    edges              sample numbers at which blocks begin, and the end; None: about as many blocks
-                       as errors need
-    summing            takes the sums over all the data
-    tell               is told what is done next; what it raises goes through
+    longest_step       step beyond which increments are left out [time]
+    least_step         least step to which the samples were thinned; 0: not thinned [time]
+    grid               kernels of one variable among which cross-validation is to choose; until
+                       then `instruments` are used
+    choice             choice of the instruments, where there was one
+    walls              walls of one variable; windows that start near them are left out
+    edges              sample numbers at which blocks begin, and the end; None: by default
+    summing            function that takes the sums over all the data
+    tell               function that is told the next step; an error that it raises ends the fit
     """
 
     data: Trajectories
@@ -61,12 +108,12 @@ class Problem:
     diffusion_degree: int | None = None
     longest_step: float = np.inf
     least_step: float = 0.0
-    grid: KernelGrid | None = None
+    grid: tuple[Kernels, ...] | None = None
     choice: KernelChoice | None = None
     walls: Walls = NO_WALLS
     edges: Integers | None = None
     summing: Summing = sums_here
-    tell: Callable[[str], None] = tell_nobody
+    tell: Callable[[str], None] = _tell_nobody
 
     @property
     def scales(self) -> Scales:
@@ -92,16 +139,20 @@ class Problem:
 
     @property
     def cells(self) -> Cells:
-        """Cells in which the sums of one variable are taken."""
-        return (
-            make_cells(self.kernels, self.scales)
-            if self.grid is None
-            else self.grid.cells(self.scales)
-        )
+        """Cells of the sums of one variable; they serve all kernels of the grid.
+
+        They reach as far as the widest kernels, and are fine enough for the narrowest."""
+        if self.grid is None:
+            return make_cells(self.kernels, self.scales)
+        by_width = sorted(self.grid, key=lambda kernels: kernels.bandwidth)
+        narrow, wide = (make_cells(kernels, self.scales) for kernels in (by_width[0], by_width[-1]))
+        reach = wide.width * wide.count
+        count = max(1, round(reach / narrow.width + 0.5))
+        return Cells(wide.low, reach / count, count)
 
 
 def components_of(problem: Problem) -> dict[Pair, Shares]:
-    """List what is estimated of the tensor.
+    """Return the components of the tensor that are estimated.
 
     The isotropic α is in squared internal units of the first variable."""
     d = problem.space.dimension
@@ -117,7 +168,14 @@ def components_of(problem: Problem) -> dict[Pair, Shares]:
 def completed(
     problem: Problem, estimated: Mapping[Pair, Selected], noise_free: tuple[int, ...]
 ) -> dict[Pair, Selected]:
-    """Complete the estimated pairs by those that follow from them, and those that are zero."""
+    """Complete the estimated pairs by pairs that follow from them, and pairs that are zero.
+
+    Parameters
+    ----------
+    problem : library and structure of the tensor
+    estimated : estimated components by pair
+    noise_free : variables whose increments hold no noise of their own
+    """
     nothing = Selected(_empty(problem.library), (), ())
     out = {}
     for p, q in pairs_of(problem.space.dimension):
@@ -131,7 +189,7 @@ def completed(
 
 
 def _from_first(problem: Problem, p: int) -> float:
-    """Squared internal units of the first variable in those of variable p."""
+    """Convert squared internal units of the first variable to those of variable p."""
     return float((problem.space.units[0] / problem.space.units[p]) ** 2)
 
 
@@ -157,3 +215,42 @@ def _rescaled(selected: Selected, factor: float) -> Selected:
 def _empty(library: Library) -> Estimate:
     n = library.internal_size
     return Estimate((), np.zeros(n), np.zeros((n, n)), np.zeros(0), np.zeros(0), None)
+
+
+def at_longer_steps(problem: Problem) -> Iterator[Problem]:
+    """Yield the problem with samples at least 2, 4, 8, … median steps apart, while any are left.
+
+    A path with inertia, or one that an instrument averaged, is smooth at short steps and a
+    diffusion at longer ones. Units and library stay."""
+    least = 2 * problem.space.time
+    while True:
+        data = thinned(problem.data, least)
+        slower = replace(problem, data=data, least_step=least)
+        if data.n_increments < FEWEST_INCREMENTS or problem.longest_step < 1.5 * least:
+            return
+        yield slower
+        least *= 2
+
+
+def thinned(data: Trajectories, least: float) -> Trajectories:
+    """Keep each segment's first sample, and samples at least `least` [time] after the last kept."""
+    kept = _kept(np.asarray(data.times), data.segments, least * (1 - 1e-6))
+    stops = np.cumsum([np.count_nonzero(kept[start:stop]) for start, stop, _ in data.segments])
+    segments = np.stack(
+        [np.concatenate([[0], stops[:-1]]), stops, data.segments[:, 2]], axis=1
+    ).astype(np.int64)
+    return Trajectories(np.asarray(data.states)[kept], np.asarray(data.times)[kept], segments)
+
+
+@nb.njit(cache=True, nogil=True)
+def _kept(
+    times: NDArray[np.float64], segments: NDArray[np.int64], least: float
+) -> NDArray[np.bool_]:
+    kept = np.zeros(len(times), dtype=np.bool_)
+    for s in range(segments.shape[0]):
+        last = -np.inf
+        for n in range(segments[s, 0], segments[s, 1]):
+            if times[n] - last >= least:
+                kept[n] = True
+                last = times[n]
+    return kept

@@ -1,4 +1,4 @@
-"""Data and settings → the problem that the estimator is given."""
+"""The problem that data and settings pose to the estimator."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,16 +11,18 @@ from grammar.terms import variable_name
 from worker.identification.checks.markov_tests import check_consecutive_samples, some_pairs
 from worker.identification.checks.reflecting_boundaries import find_walls
 from worker.identification.data.library import check_library_size, make_library
-from worker.identification.data.nonpolynomial_terms import check_values
+from worker.identification.data.preconditions import (
+    check_independent,
+    check_unwrapped,
+    check_values,
+)
 from worker.identification.data.trajectories import Trajectories
-from worker.identification.data.variables import check_independent, check_unwrapped
 from worker.identification.data.windows import Space, measure_space
 from worker.identification.errors import DimensionNotSupported, InvalidLibrary
 from worker.identification.estimation.estimator import NoiseHandling
-from worker.identification.estimation.kernel_grid import make_grid
-from worker.identification.estimation.problem import Problem, Structure
-from worker.identification.estimation.scalar_kernel_choice import choose_instruments
-from worker.identification.selection.criteria import BIC, Criterion
+from worker.identification.estimation.kernel_choice import choose_instruments
+from worker.identification.estimation.problem import Problem, Structure, make_grid
+from worker.identification.selection.support_selection import BIC, Criterion
 from worker.identification.sums.block_sums import Summing, sums_here
 from worker.identification.sums.instruments import Instruments, make_instruments
 from worker.identification.sums.kernels import DEFAULT_COUNT, make_kernels
@@ -35,10 +37,12 @@ Range = tuple[float, float]
 class Settings:
     """Everything that decides an identification besides the data.
 
-    kernel_count           None: chosen by cross-validation
-    bandwidth, centre_range   of the kernels; None: by default
-    bounds, periods        of variables, by name [state]
-    threshold              relative threshold of the estimator `paper`
+    kernel_count   number of kernels; None: chosen by cross-validation
+    bandwidth      bandwidth of the kernels; None: by default
+    centre_range   first and last centre of the kernels [state]; None: by default
+    threshold      relative threshold of the estimator `paper`
+    bounds         ends of the domain, by variable [state]
+    periods        periods of angles, by variable [state]
     """
 
     estimator: Literal["efficient", "paper"] = "efficient"
@@ -59,18 +63,26 @@ class Settings:
     seed: int = 0
 
     def bounds_in(self, dimension: int) -> tuple[Range, ...]:
-        """Give the ends of every variable's domain, infinite where open."""
+        """Return the ends of every variable's domain, infinite where open."""
         return tuple(self.bounds.get(variable_name(i), (-np.inf, np.inf)) for i in range(dimension))
 
     def periods_in(self, dimension: int) -> tuple[float | None, ...]:
-        """Give the period of every variable, or None."""
+        """Return the period of every variable, or None."""
         return tuple(self.periods.get(variable_name(i)) for i in range(dimension))
 
 
 def problem_of(
     data: Trajectories, settings: Settings, report: Report, summing: Summing = sums_here
 ) -> Problem:
-    """Make scales, library and instruments for these data. Raises IdentificationError."""
+    """Make scales, library and instruments for these data. Raises IdentificationError.
+
+    Parameters
+    ----------
+    data : trajectories
+    settings : settings of the identification
+    report : receives the progress
+    summing : takes the sums over all the data
+    """
     _check_estimator(data, settings)
     check_independent(data)
     periods = settings.periods_in(data.dimension)
@@ -116,8 +128,7 @@ def problem_of(
 
     def instruments(count: int) -> Instruments:
         made = make_instruments(y, library, periods, count=count, bandwidth=settings.bandwidth)
-        # Where the noise is the same everywhere, a far sample deserves the weight that a polynomial
-        # gives it.
+        # With the same noise everywhere a far sample deserves the weight a polynomial gives it.
         return replace(made, tapered=settings.diffusion_degree != 0)
 
     problem = Problem(
@@ -144,7 +155,7 @@ def with_boundaries(problem: Problem, bounds: Sequence[Range]) -> Problem:
 
 
 def states_of(data: Trajectories, space: Space) -> Floats:
-    """Take about 2·10⁴ samples, evenly over the record, in internal coordinates; (n, d)."""
+    """Return about 2·10⁴ samples, evenly over the record, in internal coordinates; (n, d)."""
     return space.internal(
         np.array(data.states[:: max(1, len(data.states) // 20_000)], dtype=np.float64)
     )
@@ -154,7 +165,8 @@ def _check_estimator(data: Trajectories, settings: Settings) -> None:
     if data.dimension == 1:
         if settings.estimator == "paper" and settings.diffusion_degree is not None:
             raise InvalidLibrary(
-                "Algorithm 1 (estimator 'paper') has one library for drift and diffusion, and library.diffusion_degree is given.",
+                "Algorithm 1 (estimator 'paper') has one library for drift and diffusion, and "
+                "library.diffusion_degree is given.",
                 hints=("Leave library.diffusion_degree out, or set estimator to 'efficient'.",),
             )
         return
@@ -167,6 +179,7 @@ def _check_estimator(data: Trajectories, settings: Settings) -> None:
             raise DimensionNotSupported(
                 f"{what} is for one variable, and the dataset has {data.dimension}: {variables}.",
                 hints=(
-                    "Leave it to the defaults, or name one column in layout.state_columns and upload again.",
+                    "Leave it to the defaults, or name one column in layout.state_columns and "
+                    "upload again.",
                 ),
             )

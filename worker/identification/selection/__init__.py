@@ -1,1 +1,1 @@
-"""The choice of terms."""
+"""Selection of terms."""

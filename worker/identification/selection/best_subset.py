@@ -1,4 +1,4 @@
-"""Which terms are active: every support judged by what it gains and what its terms cost (docs/method.md §5)."""
+"""Best support of every size, by what it gains and what its terms cost (docs/method.md §5)."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
 from worker.identification.equations.regression import NormalEquations, solve, wider_root
-from worker.identification.selection.exact.supports import EXHAUSTIVE_UP_TO, support_basis
 from worker.identification.selection.log_likelihood_gains import (
     Gains,
     Level,
@@ -15,20 +14,26 @@ from worker.identification.selection.log_likelihood_gains import (
     all_supports,
     stepwise,
 )
+from worker.identification.selection.supports import EXHAUSTIVE_UP_TO, support_basis
 
 Floats = NDArray[np.float64]
 
 EQUALLY_WELL = 1.0
-"""Supports of one size whose log-likelihoods differ by less fit equally well; the one of lowest degree is taken."""
+"""Difference of log-likelihoods below which supports of one size fit equally well.
+
+The one of the lowest degree is then taken.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A support that was considered.
+    """Support that was considered.
 
     gain         ½ gᵀ H⁻¹ g, the log-likelihood above that of no terms
-    score        what the method ranks by, larger is better: gain less the terms' costs, or minus the held-out error
-    raw          (k,) coefficients of the raw terms, internal units of state and time; empty where nobody asks for them
+    score        rank of the method, larger is better: gain less the terms' costs, or minus the
+                 held-out error
+    raw          (k,) coefficients of the raw terms, internal units of state and time; empty where
+                 they are not asked for
     equivalent   other supports of this size that fit equally well
     penalty      largest at which the lasso chose this support; None for other methods
     """
@@ -43,12 +48,13 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """What cross-validation found along a path of falling penalties.
+    """Result of cross-validation along a path of falling penalties.
 
-    penalties     (n,) in standard errors: of orthogonal terms those with |z| above it stay
-    errors        (n,) mean squared error of the held-out equations in units of their noise; 1 for the true model
-    std_errors    (n,) of the mean over the folds
-    n_terms       (n,) that are kept, given all data
+    penalties        (n,) in standard errors: of orthogonal terms those with |z| above it stay
+    errors           (n,) mean squared error of the held-out equations in units of their noise; 1
+                     for the true model
+    std_errors       (n,) standard error of the mean over the folds
+    n_terms          (n,) number of terms that are kept, given all data
     chosen, lowest   positions of the penalty taken, and of the smallest error
     """
 
@@ -64,9 +70,13 @@ class Curve:
 def selection_path(
     equations: NormalEquations, library: Library, costs: Floats, *, coefficients: bool = True
 ) -> tuple[Candidate, ...]:
-    """The best support of every size, smallest first, for terms of these costs (K,); equation (M11).
+    """List the best support of every size, smallest first; equation (M11).
 
-    coefficients   also those of each, and what is equivalent to it
+    Parameters
+    ----------
+    equations, library : normal equations, library of terms
+    costs : (K,) cost of each term
+    coefficients : whether to compute each candidate's coefficients and equivalent supports
     """
     gains = Gains(equations, library)
     levels = (
@@ -90,7 +100,15 @@ def selection_path(
 
 
 def lowest_of_best(judged: Floats, level: Level, library: Library) -> list[int]:
-    """Positions of the supports of one size that fit equally well: that of the lowest degree, then the others, best first."""
+    """List the positions of the supports of one size that fit equally well.
+
+    The one of the lowest degree comes first, then the others, best first.
+
+    Parameters
+    ----------
+    judged : (n,) gains less costs
+    level, library : supports of one size, library of terms
+    """
     close = np.flatnonzero(judged >= judged.max() - EQUALLY_WELL)
     close = close[np.argsort(-level.gains[close], kind="stable")]
     chosen = int(np.argmin(level.members[close] @ _degrees(library)))
@@ -98,7 +116,12 @@ def lowest_of_best(judged: Floats, level: Level, library: Library) -> list[int]:
 
 
 def raw_on(equations: NormalEquations, library: Library, support: Support) -> Floats:
-    """Coefficients on one support (k,); NaN where its terms cannot be told apart on these data."""
+    """Compute raw coefficients on a support (k,); NaN where the data do not distinguish its terms.
+
+    Parameters
+    ----------
+    equations, library, support : normal equations, library of terms, positions of the terms
+    """
     basis = support_basis(library, support)
     solution = solve(equations, basis.rows, robust=False)
     return (
@@ -109,12 +132,12 @@ def raw_on(equations: NormalEquations, library: Library, support: Support) -> Fl
 
 
 def best_of(path: tuple[Candidate, ...]) -> Candidate:
-    """The candidate with the largest score; the smaller support where two are level."""
+    """Return the candidate with the largest score; the smaller support where two are level."""
     return max(path, key=lambda c: (c.score, -len(c.support)))
 
 
 def _degrees(library: Library) -> NDArray[np.int_]:
-    """Of the terms (K,); a term that is no monomial counts as higher than any."""
+    """Return the degrees of the terms (K,); a term that is no monomial counts as the highest."""
     return np.array([100 if degree is None else degree for degree in library.degrees])
 
 
@@ -124,10 +147,12 @@ class Estimate:
 
     support             positions in the library
     internal            (n_functions,) along the internal functions
-    internal_factor     (n_functions, n_functions) a square root F of their covariance F Fᵀ, zero outside the support's span; the
-                        blocks' where they say more than the model's, equation (M36)
+    internal_factor     (n_functions, n_functions) square root F of their covariance F Fᵀ, zero
+                        outside the support's span, with the blocks' covariance where it is larger
+                        than the model's beyond chance, equation (M36)
     raw                 (k,) of the raw terms, in order of the support
-    std_error, robust_std_error   (k,)
+    std_error           (k,) standard errors of raw by the model
+    robust_std_error    (k,) standard errors of raw from the blocks, or None
     """
 
     support: Support
@@ -139,7 +164,12 @@ class Estimate:
 
 
 def estimate_on(equations: NormalEquations, library: Library, support: Support) -> Estimate | None:
-    """Generalised least squares on one support; None where its terms cannot be told apart on these data."""
+    """Estimate coefficients on one support; None where the data do not distinguish its terms.
+
+    Parameters
+    ----------
+    equations, library, support : normal equations, library of terms, positions of the terms
+    """
     basis = support_basis(library, support)
     solution = solve(equations, basis.rows)
     if solution is None:
@@ -164,7 +194,12 @@ def estimate_on(equations: NormalEquations, library: Library, support: Support) 
 def coefficients_on(
     equations: NormalEquations, library: Library, support: Support
 ) -> tuple[Floats, Floats] | None:
-    """Those of `estimate_on`, internal (n_functions,) and raw (k,), without their errors."""
+    """Compute the internal (n_functions,) and raw (k,) coefficients of `estimate_on` alone.
+
+    Parameters
+    ----------
+    equations, library, support : normal equations, library of terms, positions of the terms
+    """
     basis = support_basis(library, support)
     solution = solve(equations, basis.rows, robust=False)
     if solution is None:

@@ -1,7 +1,8 @@
-"""Cross-validation of the instruments: what is fitted on all folds but one is judged on that one (docs/method.md §6).
+"""Cross-validation of the instruments: a fit on all folds but one is judged on that one.
 
-The held-out score does not know the instruments that are judged. It is the likelihood of the held-out increments, in sums of the
-library's own functions; with Euler's rule it is Girsanov's.
+The held-out score does not know the instruments that are judged (docs/method.md §6). It is the
+likelihood of the held-out increments, in sums of the library's own functions; with Euler's rule it
+is Girsanov's.
 """
 
 from dataclasses import dataclass, replace
@@ -16,10 +17,10 @@ Floats = NDArray[np.float64]
 N_FOLDS = 12
 
 FEWEST_FOLDS = 4
-"""With fewer there is no standard error to speak of."""
+"""Number of folds below which the standard error means nothing."""
 
 CHANCE = 2.0
-"""Standard errors by which a held-out score may lie behind the best for nothing."""
+"""Standard errors by which a held-out score may lie behind the best by chance."""
 
 AS_PRECISE = 0.005
 """Relative difference of variances up to which instruments are equally precise."""
@@ -27,7 +28,9 @@ AS_PRECISE = 0.005
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOutScore:
-    """ℓ_f(c) = cᵀ s_f − ½ cᵀ C_f c of every fold, equation (M28), in coordinates in which Σ_f C_f is the identity.
+    """Score ℓ_f(c) = cᵀ s_f − ½ cᵀ C_f c of every fold, equation (M28).
+
+    The coordinates are those in which Σ_f C_f is the identity.
 
     basis       (n_functions, r)   coefficients are basis @ coordinates
     score       (n_folds, r)       s_f
@@ -39,19 +42,27 @@ class HeldOutScore:
     curvature: Floats
 
     def of(self, coordinates: Floats) -> Floats:
-        """Log-likelihood of each fold with its own coordinates (n_folds, r), above that of no drift; (n_folds,)."""
+        """Compute the log-likelihood of each fold above that of no drift; (n_folds,).
+
+        coordinates   (n_folds, r) those of each fold
+        """
         quadratic = np.einsum("fi,fij,fj->f", coordinates, self.curvature, coordinates)
         return np.asarray((coordinates * self.score).sum(axis=1) - quadratic / 2)
 
 
 def make_held_out_score(design: Floats, response: Floats, information: Floats) -> HeldOutScore:
-    """From the weak equations whose instruments are the library's functions over the residuals' variance, g/ω.
+    """Make the score from weak equations whose instruments are g/ω.
 
-    design        (n_folds, n_functions, n_functions)   J_f = Σ (g/ω)(z_n) × the design of window n
-    response      (n_folds, n_functions)                Σ (g/ω)(z_n) × the response of window n
-    information   (n_functions, n_functions)            I = Σ g gᵀ/ω Δt over all folds
+    They are the library's functions over the residuals' variance.
+
+    Parameters
+    ----------
+    design : (n_folds, n_functions, n_functions) J_f = Σ (g/ω)(z_n) × the design of window n
+    response : (n_folds, n_functions) Σ (g/ω)(z_n) × the response of window n
+    information : (n_functions, n_functions) I = Σ g gᵀ/ω Δt over all folds
     """
-    # JᵀI⁻¹ is taken from all folds together: each fold's own J knows the noise of its later points.
+    # JᵀI⁻¹ is taken from all folds together, since each fold's own J depends on the noise of its
+    # later points.
     root = inverse_root(information)
     pooled, folds, scores = root.T @ design.sum(axis=0), root.T @ design, response @ root
     basis = inverse_root(pooled.T @ pooled)
@@ -61,9 +72,13 @@ def make_held_out_score(design: Floats, response: Floats, information: Floats) -
 
 
 def held_out(design: Floats, response: Floats, held_out_score: HeldOutScore) -> Floats:
-    """Log-likelihood of every fold with the coefficients of all others; (n_folds,).
+    """Compute the log-likelihood of every fold with the coefficients of all others; (n_folds,).
 
-    design, response   whitened equations of the drift, (n_folds, n_rows, n_functions) and (n_folds, n_rows)
+    Parameters
+    ----------
+    design : (n_folds, n_rows, n_functions) whitened design of the drift's equations
+    response : (n_folds, n_rows) whitened response
+    held_out_score : score of the folds
     """
     others, targets = (
         (design.sum(axis=0) - design) @ held_out_score.basis,
@@ -77,7 +92,7 @@ def held_out(design: Floats, response: Floats, held_out_score: HeldOutScore) -> 
 
 
 def folds_of(values: Floats, n_folds: int = N_FOLDS) -> Floats:
-    """Sums over consecutive blocks (n_blocks, …), in at most so many groups."""
+    """Sum over consecutive blocks (n_blocks, …), in `n_folds` groups at most."""
     groups = np.array_split(np.arange(len(values)), min(n_folds, len(values)))
     return np.stack([values[group].sum(axis=0) for group in groups])
 
@@ -86,11 +101,12 @@ def folds_of(values: Floats, n_folds: int = N_FOLDS) -> Floats:
 class Candidate:
     """Kernels that were tried.
 
-    count, bandwidth     how many, and h
-    scores               (n_folds,) held-out log-likelihood, summed over the variables; None where the kernels do not tell the
-                         library's terms apart
-    drift_variance       of the coefficients over the bound, equation (M29), likewise
-    diffusion_variance   likewise
+    count, bandwidth     number of kernels, and h
+    scores               (n_folds,) held-out log-likelihood, summed over the variables; None where
+                         the kernels do not distinguish the library's terms
+    drift_variance       variance of the drift's coefficients over the bound, equation (M29), or
+                         None
+    diffusion_variance   variance of the diffusion's coefficients over the bound, or None
     """
 
     count: int
@@ -101,16 +117,17 @@ class Candidate:
 
     @property
     def score(self) -> float | None:
+        """Held-out log-likelihood of all folds."""
         return None if self.scores is None else float(self.scores.sum())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelChoice:
-    """All candidates, and what was taken.
+    """Kernels that were tried, and those that were taken.
 
-    candidates   the surface of scores
-    chosen       number of the one that was taken; None where there is none to choose
-    n_folds      of the cross-validation
+    candidates   all candidates, with their scores
+    chosen       number of the candidate that was taken; None where there is none to choose
+    n_folds      number of folds of the cross-validation
     """
 
     candidates: tuple[Candidate, ...]
@@ -118,7 +135,7 @@ class KernelChoice:
     n_folds: int
 
     def shortfalls(self) -> list[tuple[float, float] | None]:
-        """How far each candidate's score is behind the best, and the standard error of that."""
+        """Compute by how much each candidate's score is behind the best, and its standard error."""
         known = [c.scores for c in self.candidates if c.scores is not None]
         if not known:
             return [None] * len(self.candidates)
@@ -128,17 +145,17 @@ class KernelChoice:
         ]
 
     def in_units(self, unit: float) -> "KernelChoice":
-        """With bandwidths times this."""
+        """Multiply the bandwidths by a unit."""
         candidates = tuple(replace(c, bandwidth=c.bandwidth * unit) for c in self.candidates)
         return KernelChoice(candidates, self.chosen, self.n_folds)
 
 
 def choice_among(candidates: list[Candidate], n_folds: int) -> KernelChoice:
-    """Of those within two standard errors of the best score the most precise by (M29); of equally precise ones that with the
-    fewest kernels.
+    """Choose the most precise kernels by (M29) within two standard errors of the best score.
 
-    The score's noise is larger than what it tells of good kernels: to take the best score, or the fewest kernels of those within
-    its error, costs precision (docs/decisions/0005-kernels-by-cross-validation.md).
+    Of equally precise candidates the one with the fewest kernels is taken. The score's noise is
+    larger than what it tells of good kernels: to take the best score, or the fewest kernels of
+    those within its error, costs precision (docs/decisions/0005-kernels-by-cross-validation.md).
     """
     undecided = KernelChoice(tuple(candidates), None, n_folds)
     tied = [

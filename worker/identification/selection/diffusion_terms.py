@@ -1,4 +1,4 @@
-"""Which of the library's terms the diffusion may have: all, or the monomials up to a degree of its own (0: additive noise)."""
+"""Terms that the diffusion may have: all, or monomials up to a degree (0 for additive noise)."""
 
 from dataclasses import replace
 
@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from worker.identification.data.library import Library
 from worker.identification.equations.regression import NormalEquations
 from worker.identification.selection.best_subset import Candidate, Estimate, estimate_on
-from worker.identification.selection.criteria import Criterion
 from worker.identification.selection.log_likelihood_gains import Support
-from worker.identification.selection.support_selection import RuleShift, Selected, choose
+from worker.identification.selection.support_selection import Criterion, RuleShift, Selected, choose
 
 Positions = NDArray[np.int_]
 
@@ -25,9 +24,18 @@ def choose_up_to(
     *,
     briefly: bool = False,
 ) -> Selected:
-    """`choice.choose` among the monomials of at most this total degree; among all terms for None.
+    """Choose the support among the monomials of at most this total degree.
 
-    equations   in all internal functions, or in `functions_of` those monomials only
+    Parameters
+    ----------
+    degree : highest total degree; None for all terms
+    equations : normal equations in all internal functions, or in `functions_of` those monomials
+        only
+    of_other_rule : normal equations of the other sampling rule, or None
+    library : library of all terms
+    n_windows : number of windows of the data
+    criterion : method of selection
+    briefly : whether to return the estimate alone
     """
     if degree is None:
         return choose(equations, of_other_rule, library, n_windows, criterion, briefly=briefly)
@@ -56,7 +64,15 @@ def choose_up_to(
 def estimate_up_to(
     degree: int | None, equations: NormalEquations, library: Library, support: Support
 ) -> Estimate | None:
-    """`selection.estimate_on` for a support of the library, of equations as in `choose_up_to`."""
+    """Estimate coefficients on a support of the library, for equations as in `choose_up_to`.
+
+    Parameters
+    ----------
+    degree : highest total degree; None for all terms
+    equations : normal equations
+    library : library of all terms
+    support : positions of the terms in the library
+    """
     if degree is None:
         return estimate_on(equations, library, support)
     terms, part = terms_up_to(degree, library)
@@ -66,7 +82,7 @@ def estimate_up_to(
 
 
 def terms_up_to(degree: int, library: Library) -> tuple[tuple[int, ...], Library]:
-    """Positions of the monomials of at most this total degree, and the library of just these."""
+    """Find the monomials of at most this total degree, and the library of just these."""
     terms = tuple(k for k, d in enumerate(library.degrees) if d is not None and d <= degree)
     part = replace(
         library,
@@ -78,12 +94,12 @@ def terms_up_to(degree: int, library: Library) -> tuple[tuple[int, ...], Library
 
 
 def functions_of(part: Library, library: Library) -> Positions:
-    """Where a part's internal functions are among the library's."""
+    """Find the positions of a part's internal functions among those of the library."""
     return np.array([library.internal_exponents.index(e) for e in part.internal_exponents])
 
 
 def _on(equations: NormalEquations, functions: Positions) -> NormalEquations:
-    """The equations in the span of some of the internal functions."""
+    """Restrict the equations to the span of some of the internal functions."""
     if len(equations.score) == len(functions):
         return equations
     return replace(

@@ -1,7 +1,8 @@
-"""Supports along the lasso's path, judged on blocks of the data that were held out (docs/method.md §5).
+"""Supports along the lasso's path, judged on blocks of the data that were held out.
 
-Everything is done with the J whitened equations that the normal equations keep of every block: no second pass over the data.
-Imported where it is used: scikit-learn takes longer to import than most jobs to run.
+Everything is done with the J whitened equations that the normal equations keep of every block
+(docs/method.md §5): there is no second pass over the data. The module is imported where it is used,
+since scikit-learn takes longer to import than most jobs to run.
 """
 
 import warnings
@@ -17,8 +18,8 @@ from worker.identification.equations.regression import NormalEquations
 from worker.identification.errors import TooFewSamples
 from worker.identification.selection.best_subset import Candidate, Curve, raw_on
 from worker.identification.selection.cross_validation import FEWEST_FOLDS, folds_of
-from worker.identification.selection.exact.supports import support_basis
 from worker.identification.selection.log_likelihood_gains import Gains, Support
+from worker.identification.selection.supports import support_basis
 
 Floats = NDArray[np.float64]
 
@@ -26,19 +27,21 @@ FOLDS = 10
 N_PENALTIES = 60
 
 SMALLEST_PENALTY = 0.05
-"""In standard errors: there the lasso keeps nearly every term."""
+"""Penalty, in standard errors, at which the lasso keeps nearly every term."""
 
 SMALLEST_Z = 0.1
-"""Below, a coefficient's size in standard errors says nothing, and its weight grows no more."""
+"""Size of a coefficient, in standard errors, below which its weight grows no more."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Equations:
-    """Whitened equations of unit noise, of some blocks: response ≈ design · internal coefficients; equation (M11b).
+    """Whitened equations of unit noise of some blocks, equation (M11b).
+
+    They are response ≈ design · internal coefficients.
 
     design     (n_equations, n_functions)
     response   (n_equations,)
-    share      of the data's information that is in these blocks: the noise has this variance
+    share      share of the data's information that is in these blocks: the noise has this variance
     """
 
     design: Floats
@@ -53,17 +56,17 @@ class Equations:
         )
 
     def as_of_all(self) -> "Equations":
-        """What all data would give if they were like these: coefficients and penalties then compare."""
+        """Return what all data would give if they were like these, so that coefficients compare."""
         return Equations(self.design / self.share, self.response / self.share, 1.0)
 
 
 def lasso_path(
     equations: NormalEquations, library: Library
 ) -> tuple[tuple[Candidate, ...], Support, Curve]:
-    """The lasso's supports by falling penalty, the one that cross-validation takes, and the curve; equation (M11c).
+    """List the lasso's supports by falling penalty, with the one chosen, and the curve; (M11c).
 
-    At every penalty the estimate on the lasso's support is held against blocks that neither has seen. The largest penalty is
-    taken whose error is within a standard error of the smallest.
+    At every penalty the estimate on the lasso's support is held against blocks that neither has
+    seen. The largest penalty is taken whose error is within a standard error of the smallest.
 
     Raises TooFewSamples.
     """
@@ -86,7 +89,10 @@ def lasso_path(
 def _candidates(
     equations: NormalEquations, library: Library, supports: list[Support], curve: Curve
 ) -> list[Candidate]:
-    """One for every change of the support along the path; the score is minus the smallest error at its penalties."""
+    """Make one candidate for every change of the support along the path.
+
+    Its score is minus the smallest error at its penalties.
+    """
     gains, path = Gains(equations, library), []
     changes = [i for i, s in enumerate(supports) if i == 0 or s != supports[i - 1]]
     for begin, end in zip(changes, [*changes[1:], len(supports)], strict=True):
@@ -101,7 +107,7 @@ def _candidates(
 
 
 def _folds(equations: NormalEquations) -> tuple[Equations, list[Equations]]:
-    """The equations of all data, and of neighbouring blocks together, ten times. Raises TooFewSamples."""
+    """Return the equations of all data, and of ten groups of blocks. Raise TooFewSamples."""
     scale = np.sqrt(np.diag(equations.information).clip(min=0))
     scale = np.where(scale > 0, scale, 1.0)
     values, vectors = np.linalg.eigh(equations.information / np.outer(scale, scale))
@@ -120,22 +126,24 @@ def _folds(equations: NormalEquations) -> tuple[Equations, list[Equations]]:
     used = [fold for fold in folds if fold.share > 0.1 / len(folds)]
     if len(used) < FEWEST_FOLDS:
         raise TooFewSamples(
-            f"Cross-validation needs at least {FEWEST_FOLDS} blocks of the data to hold out in turn, and there are {len(used)}.",
+            f"Cross-validation needs at least {FEWEST_FOLDS} blocks of the data to hold out "
+            f"in turn, and there are {len(used)}.",
             hints=("Use selection.method 'bic', or record a longer time series.",),
         )
     return whole, used
 
 
 def _columns(library: Library) -> Floats:
-    """What is penalised, along the internal functions: the terms; (n_columns, n_functions).
+    """Return what is penalised, along the internal functions; (n_columns, n_functions).
 
-    Far from the origin the terms are one function to twelve digits, and the internal functions themselves are penalised.
+    These are the terms. Far from the origin the terms agree to twelve digits, and the internal
+    functions themselves are penalised.
     """
     return library.scaled_terms if library.near_origin else np.eye(library.internal_size)
 
 
 def _needed(active: Support, library: Library) -> Support:
-    """The terms that these columns are sums of."""
+    """Find the terms of which these columns are sums."""
     if library.near_origin:
         return active
     n, needed = len(library.internal_exponents), set()
@@ -152,7 +160,10 @@ def _needed(active: Support, library: Library) -> Support:
 
 
 def _standardised(equations: Equations, columns: Floats) -> tuple[Floats, Floats]:
-    """The design in columns of unit norm (n_equations, n_columns), and |z| of each in the fit of all, at least a tenth."""
+    """Scale the design's columns to unit norm (n_equations, n_columns), with |z| of each.
+
+    z is that of the fit of all columns, and at least a tenth.
+    """
     design = equations.design @ columns.T
     norms = np.linalg.norm(design, axis=0)
     design = design / np.where(norms > 0, norms, 1.0)
@@ -165,14 +176,17 @@ def _standardised(equations: Equations, columns: Floats) -> tuple[Floats, Floats
 
 
 def _penalties(whole: Equations, columns: Floats) -> Floats:
-    """From where the lasso keeps nothing to where it keeps nearly everything, evenly in the logarithm [standard errors]."""
+    """Space the penalties evenly in the logarithm [standard errors].
+
+    They reach from where the lasso keeps nothing to where it keeps nearly everything.
+    """
     design, z = _standardised(whole, columns)
     largest = float(np.max(z**2 * np.abs(design.T @ whole.response))) ** (1 / 3)
     return np.geomspace(max(1.2 * largest, 2 * SMALLEST_PENALTY), SMALLEST_PENALTY, N_PENALTIES)
 
 
 def _active(equations: Equations, columns: Floats, penalties: Floats) -> list[Support]:
-    """Columns that the lasso keeps at each penalty."""
+    """Find the columns that the lasso keeps at each penalty."""
     design, z = _standardised(equations, columns)
     # Columns times z² under one penalty for all are columns under penalties over z².
     weighted = design * z**2
@@ -197,7 +211,10 @@ def _active(equations: Equations, columns: Floats, penalties: Floats) -> list[Su
 def _held_out_errors(
     training: Equations, held_out: Equations, columns: Floats, penalties: Floats, library: Library
 ) -> Floats:
-    """Mean squared error of the held-out equations, in units of their noise, by the estimate on each penalty's support."""
+    """Compute the mean squared error of the held-out equations at each penalty.
+
+    It is that of the estimate on the penalty's support, in units of the equations' noise.
+    """
     known: dict[Support, float] = {}
     errors = []
     for active in _active(training.as_of_all(), columns, penalties):

@@ -1,4 +1,7 @@
-"""Log-likelihoods of supports above that of no terms: ½ gᵀ H⁻¹ g in their span, many of one size at once."""
+"""Log-likelihoods of supports above that of no terms, many of one size at once.
+
+The gain of a support is ½ gᵀ H⁻¹ g in its span.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +12,7 @@ from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
 from worker.identification.equations.regression import NormalEquations, solve
-from worker.identification.selection.exact.supports import (
+from worker.identification.selection.supports import (
     Growing,
     Shrinking,
     growing,
@@ -21,7 +24,7 @@ Floats = NDArray[np.float64]
 Support = tuple[int, ...]
 
 IDENTIFIABLE = 1e-13
-"""Smallest eigenvalue of a support's normalised information, for each of its terms, from which they are told apart."""
+"""Smallest eigenvalue of a support's normalised information, per term, that is identifiable."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,29 +32,29 @@ class Level:
     """Supports of one size and their gains.
 
     members   (n, K) whether each has each term
-    gains     (n,) −∞ where the terms of one cannot be told apart on these data
+    gains     (n,) −∞ where the data do not distinguish the terms of the support
     """
 
     members: NDArray[np.bool_]
     gains: Floats
 
     def support(self, i: int) -> Support:
-        """The i-th."""
+        """Return the i-th support."""
         return tuple(np.flatnonzero(self.members[i]).tolist())
 
     def at(self, those: NDArray[np.int_]) -> "Level":
-        """Some of them."""
+        """Return the supports at these positions."""
         return Level(self.members[those], self.gains[those])
 
     def with_others(self, other: "Level") -> "Level":
-        """Both, of the same size."""
+        """Return these supports and others of the same size."""
         return Level(
             np.concatenate([self.members, other.members]), np.concatenate([self.gains, other.gains])
         )
 
 
 class Gains:
-    """The gains of a component's supports."""
+    """Gains of the supports of a component."""
 
     def __init__(self, equations: NormalEquations, library: Library) -> None:
         self._equations, self._library = equations, library
@@ -64,7 +67,7 @@ class Gains:
         self._root_and_score = np.column_stack([_root(equations.information), equations.score])
 
     def of(self, supports: list[Support]) -> list[float]:
-        """Of supports of one size."""
+        """Compute the gains of supports of one size."""
         if not supports or not supports[0]:
             return [0.0] * len(supports)
         if not self._library.near_origin:
@@ -79,20 +82,19 @@ class Gains:
         return [float(gain) for gain in np.where(is_identifiable, gains, -np.inf)]
 
     def with_one_more(self, support: Growing) -> Floats:
-        """Of the support with each term that it has not, in their order; equations (M11d) and (M11e)."""
+        """Compute the gain of the support with each further term, in order; (M11d), (M11e)."""
         k = len(support.inside)
         others = support.others @ self._root_and_score
         span = _Span.of(support.rows @ self._root_and_score)
-        # What cannot be told apart is not told apart by one more term.
+        # Terms that are not identifiable stay so with one more term.
         if span is None or not span.is_identifiable(k * IDENTIFIABLE):
             return np.full(len(others), -np.inf)
         norms = np.linalg.norm(others[:, :-1], axis=1)
         seen = norms > 0
         others = others / np.where(seen, norms, 1.0)[:, None]
         along = np.zeros((len(others), k))
-        for _ in range(
-            2
-        ):  # once leaves rounding errors of what is taken away, beside which what is left may be small
+        # Once leaves rounding errors of what is taken away, beside which the rest may be small.
+        for _ in range(2):
             part = others[:, :-1] @ span.orthonormal[:, :-1].T
             others, along = others - part @ span.orthonormal, along + part
         left = np.einsum("tj,tj->t", others[:, :-1], others[:, :-1])
@@ -104,7 +106,7 @@ class Gains:
         return np.where(is_identifiable, span.gain + 0.5 * others[:, -1] ** 2 / left, -np.inf)
 
     def with_one_less(self, support: Shrinking) -> Floats:
-        """Of the support without each of its terms, in their order; equations (M11d) and (M11e)."""
+        """Compute the gain of the support without each of its terms, in order; (M11d), (M11e)."""
         k = len(support.inside)
         if k == 1:
             return np.zeros(1)
@@ -120,10 +122,11 @@ class Gains:
 
 
 def _without_one_of_too_many(rows: Floats, functionals: Floats) -> Floats:
-    """`with_one_less` for rows and scores (k, J + 1) that cannot be told apart, and functionals (k, k), one a row.
+    """Compute `with_one_less` for rows and scores (k, J + 1) that are not identifiable.
 
-    Where one eigenvalue λ₁ of the information is too small, coefficients along its vector follow from the others where one
-    functional is zero; where two are, one functional is not enough (Cauchy's interlacing).
+    The functionals are (k, k), one a row. Where one eigenvalue λ₁ of the information is too small,
+    coefficients along its vector follow from the others where one functional is zero; where two
+    are, one functional is not enough (Cauchy's interlacing).
     """
     k = len(rows)
     norms = np.linalg.norm(rows[:, :-1], axis=1)
@@ -137,7 +140,8 @@ def _without_one_of_too_many(rows: Floats, functionals: Floats) -> Floats:
         return np.full(k, -np.inf)
     along = functionals @ vectors
     with np.errstate(divide="ignore", invalid="ignore"):
-        # On the functions where the functional is zero the smallest eigenvalue is the zero between λ₁ and λ₂ of Σ m_j²/(λ_j − λ).
+        # On the functions where the functional is zero the smallest eigenvalue is the zero between
+        # λ₁ and λ₂ of Σ m_j²/(λ_j − λ).
         is_identifiable = np.sum(along**2 / (values - enough), axis=1) < 0
         others, slopes = values[1:], -along[:, 1:] / along[:, :1]
         score = vectors.T @ rows[:, -1]
@@ -154,12 +158,14 @@ def _without_one_of_too_many(rows: Floats, functionals: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Span:
-    """A support's span in the metric H.
+    """Span of a support in the metric H.
 
-    norms         (k,) of the rows of its basis
-    information   (k, k) L Lᵀ of rows of unit norm, and `inverse` L⁻¹
+    norms         (k,) norms of the rows of its basis
+    information   (k, k) L Lᵀ of rows of unit norm
+    inverse       (k, k) L⁻¹
     orthonormal   (k, J + 1) an orthonormal basis, and its scores
-    most          bound of the largest eigenvalue of the inverse information, at most k^(1/4) times that
+    most          bound of the largest eigenvalue of the inverse information, at most k^(1/4) times
+                  that
     """
 
     norms: Floats
@@ -170,7 +176,7 @@ class _Span:
 
     @staticmethod
     def of(rows: Floats) -> "_Span | None":
-        """Of rows and scores (k, J + 1); None where the rows are parallel."""
+        """Make the span of rows and scores (k, J + 1); None where the rows are parallel."""
         norms = np.linalg.norm(rows[:, :-1], axis=1)
         if not (norms > 0).all():
             return None
@@ -186,10 +192,11 @@ class _Span:
 
     @property
     def gain(self) -> float:
+        """Gain of the support."""
         return 0.5 * float(self.orthonormal[:, -1] @ self.orthonormal[:, -1])
 
     def is_identifiable(self, least: float) -> bool:
-        """Whether the information's smallest eigenvalue is at least that."""
+        """Return whether the information's smallest eigenvalue is at least `least`."""
         if self.most * least < 1:
             return True
         return self.most * least < len(self.norms) ** 0.25 and bool(
@@ -199,9 +206,12 @@ class _Span:
     def are_identifiable_beside(
         self, coefficients: Floats, left: Floats, least: float
     ) -> NDArray[np.bool_]:
-        """Whether the smallest eigenvalue is at least that with one more row of unit norm, for each of m; equation (M11e).
+        """Return whether the smallest eigenvalue is at least `least` with one more row, (M11e).
 
-        coefficients   (m, k) of the new row along the rows      left   (m,) squared norm of what they leave of it
+        The row has unit norm; there are m such rows, each alone.
+
+        coefficients   (m, k) of the new row along the rows
+        left           (m,) squared norm of what the rows leave of it
         """
         # The new inverse is the old one and u uᵀ/left, u = (coefficients, −1).
         size = (1 + np.einsum("tj,tj->t", coefficients, coefficients)) / left
@@ -220,7 +230,7 @@ class _Span:
 
 
 def _root(information: Floats) -> Floats:
-    """F with F Fᵀ = H."""
+    """Compute F with F Fᵀ = H."""
     norms = np.sqrt(np.diag(information).clip(min=0))
     norms = np.where(norms > 0, norms, 1.0)
     values, vectors = np.linalg.eigh(information / np.outer(norms, norms))
@@ -228,7 +238,12 @@ def _root(information: Floats) -> Floats:
 
 
 def gain_on(equations: NormalEquations, library: Library, support: Support) -> float:
-    """½ gᵀ ĉ on one support; −∞ where its terms cannot be told apart on these data."""
+    """Compute ½ gᵀ ĉ on a support; −∞ where the data do not distinguish its terms.
+
+    Parameters
+    ----------
+    equations, library, support : normal equations, library of terms, positions of the terms
+    """
     basis = support_basis(library, support)
     solution = solve(equations, basis.rows, robust=False)
     return (
@@ -241,7 +256,12 @@ def gain_on(equations: NormalEquations, library: Library, support: Support) -> f
 def gains_of(
     equations: NormalEquations, library: Library, supports: list[Support]
 ) -> dict[Support, float]:
-    """Of supports of any size."""
+    """Compute the gains of supports of any size.
+
+    Parameters
+    ----------
+    equations, library, supports : normal equations, library of terms, positions of the terms
+    """
     gains = Gains(equations, library)
     found: dict[Support, float] = {}
     for _, group in groupby(sorted(supports, key=len), key=len):
@@ -251,7 +271,7 @@ def gains_of(
 
 
 def all_supports(gains: Gains, size: int) -> Iterator[Level]:
-    """Every support of a library of this size, smallest first."""
+    """Yield every support of a library of this size, smallest first."""
     for k in range(size + 1):
         supports = list(combinations(range(size), k))
         members = np.zeros((len(supports), size), dtype=bool)
@@ -263,19 +283,19 @@ def all_supports(gains: Gains, size: int) -> Iterator[Level]:
 
 
 def stepwise(gains: Gains, library: Library) -> Iterator[Level]:
-    """Forward additions from nothing and backward removals from everything; each number of terms sees both."""
+    """Yield forward additions from nothing and backward removals from everything, by size."""
     levels = [
         Level(np.zeros((1, library.size), dtype=bool), np.zeros(1)),
         *additions(gains, library),
     ]
-    # Downwards: everything is the support from which removals start, and none of theirs.
+    # Removals start from the full support, which is not one of theirs.
     for k, found in zip(range(library.size - 1, 0, -1), removals(gains, library), strict=False):
         levels[k] = levels[k].with_others(found)
     return iter(levels)
 
 
 def additions(gains: Gains, library: Library) -> Iterator[Level]:
-    """The best support of each size with each further term, from none to all."""
+    """Yield the best support of each size with each further term, from none to all."""
     support = growing(library)
     while support.outside:
         outside = list(support.outside)
@@ -288,7 +308,7 @@ def additions(gains: Gains, library: Library) -> Iterator[Level]:
 
 
 def removals(gains: Gains, library: Library) -> Iterator[Level]:
-    """The best support of each size without each of its terms, from all to none."""
+    """Yield the best support of each size without each of its terms, from all to none."""
     support = shrinking(library)
     while support.inside:
         level = without_each(gains, library, support)
@@ -297,7 +317,12 @@ def removals(gains: Gains, library: Library) -> Iterator[Level]:
 
 
 def without_each(gains: Gains, library: Library, support: Shrinking) -> Level:
-    """A support without each of its terms, in their order."""
+    """Remove each term of a support in turn, in their order.
+
+    Parameters
+    ----------
+    gains, library, support : gains of the component, library of terms, support to reduce
+    """
     inside = list(support.inside)
     members = np.zeros((len(inside), library.size), dtype=bool)
     members[:, inside] = True

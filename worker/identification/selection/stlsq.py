@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from worker.identification.data.library import Library
 from worker.identification.equations.regression import NormalEquations
 from worker.identification.selection.best_subset import Candidate, lowest_of_best, raw_on
-from worker.identification.selection.exact.supports import shrinking
 from worker.identification.selection.log_likelihood_gains import (
     Gains,
     Level,
     Support,
     without_each,
 )
+from worker.identification.selection.supports import shrinking
 
 Floats = NDArray[np.float64]
 
@@ -22,13 +22,18 @@ Floats = NDArray[np.float64]
 def thresholding_path(
     equations: NormalEquations, library: Library, threshold: float
 ) -> tuple[tuple[Candidate, ...], Support]:
-    """Every round's support, smallest first, and the one at which no coefficient is below the threshold; equation (M11a).
+    """Drop terms below a threshold on |z| one by one, equation (M11a).
 
-    threshold   in standard errors
+    Returns every round's support, smallest first, and the one at which no coefficient is below the
+    threshold. One term goes a round, the one of the smallest |z|: of terms that are much alike
+    every z is small until one of them has gone, and to drop all that are below the threshold, as is
+    done with raw coefficients, would lose x and x^3 together. After the last round terms still go,
+    down to none, for the reader of the path.
 
-    One term goes a round, the one of the smallest |z|: of terms that are much alike every z is small until one of them has gone,
-    and to drop all that are below the threshold, as is done with raw coefficients, would lose x and x^3 together. After the last
-    round terms still go, down to none, for the reader of the path.
+    Parameters
+    ----------
+    equations, library : normal equations, library of terms
+    threshold : |z| in standard errors
     """
     path, kept = [], None
     for support, gain, weakest in _rounds(Gains(equations, library), library, threshold):
@@ -43,12 +48,13 @@ def thresholding_path(
 def _rounds(
     gains: Gains, library: Library, threshold: float
 ) -> Iterator[tuple[Support, float, float]]:
-    """Supports from everything to nothing, with their gain and smallest |z|."""
+    """Yield the supports from everything to nothing, with their gain and smallest |z|."""
     support = shrinking(library)
     (gain,) = gains.of([support.inside])
     while support.inside:
         without = without_each(gains, library, support)
-        # z² of a coefficient is twice what the fit loses without it. Terms that cannot be told apart have none.
+        # z² of a coefficient is twice what the fit loses without it. Terms that are not
+        # identifiable have none.
         is_identifiable = np.isfinite(gain)
         weakest = (
             float(np.sqrt(2 * max(gain - without.gains.max(), 0.0))) if is_identifiable else 0.0
@@ -64,7 +70,7 @@ def _rounds(
 
 
 def _next(without: Level, least: float, library: Library) -> int:
-    """Position of the term of the smallest z, of those whose loss the threshold allows."""
+    """Find the term of the smallest z, of those whose loss the threshold allows."""
     allowed = np.flatnonzero(without.gains > least)
     if not len(allowed):
         allowed = np.arange(len(without.gains))

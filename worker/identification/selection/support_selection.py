@@ -1,7 +1,14 @@
-"""The support of one component: judged by the criterion, less the terms that hang on the sampling rule."""
+"""Support of one component: chosen by a criterion, less the terms that depend on the rule.
 
+The criterion says what a term must gain to be kept (docs/method.md §5).
+"""
+
+from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
+from math import log
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,31 +24,85 @@ from worker.identification.selection.best_subset import (
     estimate_on,
     selection_path,
 )
-from worker.identification.selection.criteria import Criterion, costs_of, costs_of_choice
 from worker.identification.selection.log_likelihood_gains import Support, gains_of
 from worker.identification.selection.stlsq import thresholding_path
 
 Floats = NDArray[np.float64]
+Method = Literal["bic", "pastis", "lasso_cv", "stlsq", "none"]
+
+P0 = 1e-3
+"""Probability that a term is false, as `pastis` takes it."""
+
+Z_THRESHOLD = 4.0
+"""Standard errors that give a false alarm of one term in 16 000."""
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """Method by which terms are kept or dropped.
+
+    z_threshold   standard errors that a coefficient must be away from zero, for `stlsq`
+    """
+
+    method: Method = "bic"
+    z_threshold: float = Z_THRESHOLD
+
+
+BIC = Criterion()
+
+
+def costs_of(criterion: Criterion, library: Library, n_increments: int) -> Floats:
+    """Compute what each term must add to the log-likelihood, equations (M11) and (M11a); (K,).
+
+    `lasso_cv` and `none` have no such costs and get those of `bic`.
+
+    Parameters
+    ----------
+    criterion, library : method of selection, library of terms
+    n_increments : number of increments of the data
+    """
+    match criterion.method:
+        case "pastis":
+            return np.full(library.size, log(library.size / P0))
+        case "stlsq":
+            return np.full(library.size, criterion.z_threshold**2 / 2)
+    return 0.5 * log(n_increments) + costs_of_choice(library)
+
+
+@lru_cache(maxsize=64)
+def costs_of_choice(library: Library) -> Floats:
+    """Compute what a term must gain for being one of many of its degree: log of their number; (K,).
+
+    Among x^2, x*y, y^2 one fits well by chance more often than x^2 alone. Constant and linear
+    terms, which any drift may be expected to have, are exempt. In one variable every degree has one
+    term, and all costs are zero.
+    """
+    if library.dimension == 1:
+        return np.zeros(library.size)
+    count = Counter(library.degrees)
+    return np.array([0.0 if degree in (0, 1) else log(count[degree]) for degree in library.degrees])
+
 
 FINE_SAMPLING = 0.03
 """Relative disagreement of two sampling rules up to which both describe the data."""
 
 
 UNLIKELY = 0.005
-"""Weight of a support below which no model is drawn from it."""
+"""Probability of a support below which no model is drawn from it."""
 
 MOST_ADDED = 5
-"""Terms below the highest degree of which all combinations are tried."""
+"""Number of terms below the highest degree of which all combinations are tried."""
 
 TRACE = 1e-5
-"""Share of a noise-free variable's mean square motion that the sampling rule's own error may account for."""
+"""Share of a noise-free variable's mean square motion that the rule's own error may account for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RuleShift:
-    """How far the other sampling rule moves an estimate, where both describe the data.
+    """Shift of an estimate by the other sampling rule, where both describe the data.
 
-    raw        (k,) the raw coefficients       internal   (n_functions,) those along the internal functions
+    raw        (k,) shift of the raw coefficients
+    internal   (n_functions,) shift of those along the internal functions
     """
 
     raw: Floats
@@ -50,7 +111,7 @@ class RuleShift:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AlternativeSupport:
-    """Another support that may be the right one, with the probability that it is; see equation (M35)."""
+    """Other support that may be the right one, with the probability that it is, equation (M35)."""
 
     estimate: Estimate
     weight: float
@@ -59,13 +120,14 @@ class AlternativeSupport:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selected:
-    """A component on its support.
+    """Estimate of a component on its support.
 
-    path      the supports that were considered, smallest first
+    path             the supports that were considered, smallest first
     rule_dependent   terms the criterion wants under this sampling rule only; they are left out
-    shift     by the other sampling rule; None where it does not describe the data
-    curve     of cross-validation, where that chose
-    alternatives    supports that fit nearly as well for what their terms cost; the rest of the probability is this one's
+    shift            shift by the other sampling rule; None where it does not describe the data
+    curve            curve of the cross-validation, where that chose
+    alternatives     supports that fit nearly as well for what their terms cost; the rest of the
+                     probability is this one's
     """
 
     estimate: Estimate
@@ -85,9 +147,20 @@ def choose(
     *,
     briefly: bool = False,
 ) -> Selected:
-    """The support that the criterion prefers, less the terms that hang on the sampling rule. Raises TooFewSamples.
+    """Choose the support that the criterion prefers, less the terms that depend on the rule.
 
-    briefly   the estimate alone: neither alternatives nor the coefficients along the path
+    Parameters
+    ----------
+    equations : normal equations
+    of_other_rule : normal equations of the other sampling rule, or None
+    library : library of terms
+    n_windows : number of windows of the data
+    criterion : method of selection
+    briefly : whether to return the estimate alone, without alternatives or coefficients of the path
+
+    Raises
+    ------
+    TooFewSamples : cross-validation has too few blocks
     """
     best, path, curve = _searched(
         equations, library, n_windows, criterion, coefficients=not briefly
@@ -110,7 +183,8 @@ def choose(
     if briefly:
         return Selected(estimate, path, rule_dependent)
     shift = _shift(equations, of_other_rule, library, estimate)
-    # Held-out errors are not probabilities, and in several variables models are drawn on the chosen support alone.
+    # Held-out errors are not probabilities, and in several variables models are drawn on the chosen
+    # support alone.
     unasked = criterion.method == "lasso_cv" or library.dimension > 1
     costs = None if unasked else costs_of(criterion, library, n_windows)
     judged = (
@@ -133,8 +207,11 @@ def _judged_by(
     path: tuple[Candidate, ...],
     rule_dependent: Support,
 ) -> list[tuple[Estimate, float]]:
-    """The supports besides the chosen one that weigh `UNLIKELY` at least, with their weights, equation (M35): those of the path,
-    and the chosen one with further terms below its highest degree."""
+    """List the likely supports besides the chosen one, with their probabilities, equation (M35).
+
+    They are those of the path, and the chosen one with further terms below its highest degree,
+    whose probability is above `UNLIKELY`.
+    """
     lower = [k for k in _below_its_degree(library, chosen.support) if k not in rule_dependent][
         :MOST_ADDED
     ]
@@ -153,7 +230,7 @@ def _judged_by(
     scores = np.array([gains[s] - costs[list(s)].sum() for s in (chosen.support, *others)])
     weights = np.exp(scores - scores.max())
     weights /= weights.sum()
-    # Errors are only asked of those that count.
+    # Standard errors are computed for likely supports only.
     likely = [
         (estimate_on(equations, library, s), float(w))
         for s, w in zip(others, weights[1:], strict=True)
@@ -163,7 +240,7 @@ def _judged_by(
 
 
 def _below_its_degree(library: Library, support: Support) -> list[int]:
-    """Monomials of one variable that a support does not have, of lower degree than its highest."""
+    """List the monomials of one variable that a support lacks, of lower degree than its highest."""
     if library.dimension > 1:
         return []
     degrees = [-1 if d is None else d for d in library.degrees]
@@ -179,12 +256,12 @@ def _searched(
     *,
     coefficients: bool,
 ) -> tuple[Support, tuple[Candidate, ...], Curve | None]:
-    """The support that the criterion prefers, all that it considered, and the curve of cross-validation where there is one.
+    """Return the support that the criterion prefers, all that it considered, and the curve or None.
 
-    coefficients   also those along the path, where they cost time
+    coefficients   whether to compute those along the path, which cost time
     """
     if criterion.method == "lasso_cv":
-        # Not at the top: scikit-learn takes longer to import than most jobs to run.
+        # It is not imported at the top: scikit-learn takes longer to import than most jobs to run.
         from worker.identification.selection.lasso_cv import lasso_path
 
         path, best, curve = lasso_path(equations, library)
@@ -199,9 +276,15 @@ def _searched(
 
 
 def simplest(selected: Selected, equations: NormalEquations, library: Library) -> Selected:
-    """The fewest terms that explain all but a trace of what every term explains.
+    """Find the fewest terms that explain all but a trace of what every term explains.
 
-    For a variable without noise, whose residuals are no measure of chance: there each error of the sampling rule is significant.
+    It is for a variable without noise, whose residuals are no measure of chance: there each error
+    of the sampling rule is significant.
+
+    Parameters
+    ----------
+    selected : estimate by the criterion
+    equations, library : normal equations, library of terms
     """
     path = selection_path(equations, library, costs_of_choice(library), coefficients=False)
     enough = max(c.gain for c in path) * (1 - TRACE)
@@ -221,11 +304,12 @@ def _rule_dependent_terms(
     best: Support,
     wanted_by_other: Support,
 ) -> Support:
-    """Terms that the other sampling rule does not want, where sampling is fine for both: they hang on the rule.
+    """List the terms that the other sampling rule does not want, where both describe the data.
 
-    Simulated paths may be exact Euler steps and measured ones never are; with six million increments either rule, applied to the
-    other's data, finds a difference of a tenth of a percent significant and names it a term. Where the rules differ by more than
-    `FINE_SAMPLING`, nobody's path is an Euler step and the chosen rule decides alone.
+    Simulated paths may be exact Euler steps and measured ones never are; with six million
+    increments either rule, applied to the other's data, finds a difference of a tenth of a percent
+    significant and gives it a term. Where the rules differ by more than `FINE_SAMPLING`, no path is
+    an Euler step and the chosen rule decides alone.
     """
     extra = tuple(k for k in best if k not in wanted_by_other)
     here = estimate_on(equations, library, best) if extra else None
@@ -240,7 +324,7 @@ def _shift(
     library: Library,
     here: Estimate,
 ) -> RuleShift | None:
-    """Change by the other rule; None where there is none, or it does not describe the data."""
+    """Compute the shift by the other rule; None without one, or where it does not fit the data."""
     there = None if of_other_rule is None else coefficients_on(of_other_rule, library, here.support)
     if there is None:
         return None
@@ -256,6 +340,6 @@ def _shift(
 def _first_estimate(
     equations: NormalEquations, library: Library, supports: list[Support]
 ) -> Estimate:
-    """The estimate on the first support whose terms can be told apart; the empty one always can."""
+    """Estimate on the first support whose terms are identifiable; the empty one always is."""
     estimates = (estimate_on(equations, library, support) for support in [*supports, ()])
     return next(estimate for estimate in estimates if estimate is not None)

@@ -1,7 +1,7 @@
-"""Passes over all increments, block by block. Blocks do not know of each other, so a pass can be shared out among processes.
+"""Passes over all increments, block by block, which can be shared out among processes.
 
-What a pass adds up is kept by block and put together in the blocks' order: however it was shared out, the sums are the same to
-the last bit.
+Blocks are independent of each other. What a pass adds up is kept by block and put together in the
+order of the blocks, so the sums are equal to the last bit however the pass was shared out.
 """
 
 from collections.abc import Callable
@@ -18,9 +18,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockSums:
-    """Of those blocks that hold any windows; `+` appends further blocks.
+    """Sums over the blocks that hold any windows; `+` appends further blocks.
 
-    counts   (n,) windows
+    counts   (n,) windows of each block
     sums     arrays (n, …)
     """
 
@@ -43,37 +43,39 @@ NO_BLOCKS = BlockSums(np.zeros(0, dtype=np.int64), ())
 
 
 class Pass(Protocol):
-    """A frozen dataclass that says all that is needed to take the sums of its blocks.
+    """Frozen dataclass that holds all that is needed to take the sums of its blocks.
 
-    data     whose increments are summed
+    data     record whose increments are summed
     blocks   (n_blocks, 2) first sample of each and one past its last
     """
 
     @property
-    def data(self) -> Trajectories: ...
+    def data(self) -> Trajectories:
+        """Record whose increments are summed."""
 
     @property
-    def blocks(self) -> Integers: ...
+    def blocks(self) -> Integers:
+        """First sample of each block and one past its last; (n_blocks, 2)."""
 
     def sums(self) -> BlockSums | None:
-        """None where this kind of pass turns out not to fit the data."""
+        """Take the sums; None where this kind of pass turns out not to fit the data."""
         ...
 
 
 Summing = Callable[[Pass], BlockSums | None]
-"""Takes the sums of a pass, here or elsewhere."""
+"""Function that takes the sums of a pass, in this process or elsewhere."""
 
 
 def sums_here(work: Pass) -> BlockSums | None:
-    """In this process, one block after the other."""
+    """Take the sums of a pass in this process, one block after the other."""
     return work.sums()
 
 
 def n_samples(work: Pass) -> int:
-    """In all blocks."""
+    """Count the samples in all blocks."""
     return int(np.diff(work.blocks, axis=1).sum())
 
 
 def blocks_between(edges: Integers, every: int = 1) -> Integers:
-    """Edges (n_blocks + 1,) as (n_blocks, 2); or of every so-manieth block only."""
+    """Return edges (n_blocks + 1,) as blocks (n_blocks, 2), or every k-th of them."""
     return np.stack([edges[:-1], edges[1:]], axis=1)[::every]

@@ -1,4 +1,4 @@
-"""What a window of one variable says by a sampling rule (docs/method.md §3).
+"""Weak equations of one variable by a sampling rule, from sums over cells (docs/method.md §3).
 
 E[X(t+Δ) − X(t) | X(t)] = ∫ E[b(X_s) | X(t)] ds, with the integral taken by a rule whose later
 points are data.
@@ -26,8 +26,7 @@ from worker.identification.sums.kernel_statistics import (
     WeakSystem,
     sums_of_chunks,
 )
-from worker.identification.sums.kernels import Kernels
-from worker.identification.sums.moment_cells import Cells
+from worker.identification.sums.kernels import Cells, Kernels
 from worker.identification.sums.rules import SamplingRule
 
 Floats = NDArray[np.float64]
@@ -35,11 +34,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WindowsPass:
-    """A pass for the nodal sums of Δt, Δt², a rule's weights and rough terms; (n, n_columns, n_nodes).
+    """Pass for nodal sums of Δt, Δt², a rule's weights and rough terms; (n, n_columns, n_nodes).
 
     blocks    (n_blocks, 2) first sample of each and one past its last
-    windows   which there are, and how many samples each has
-    period    of the state, or None
+    windows   windows to walk
+    period    period of the state, or None [state]
     """
 
     data: Trajectories
@@ -52,6 +51,7 @@ class WindowsPass:
     rule: SamplingRule
 
     def sums(self) -> BlockSums:
+        """Take the sums of the blocks."""
         walk = chunks(self.data, self.scales, self.blocks, self.windows, period=self.period)
         return sums_of_chunks(
             walk,
@@ -62,10 +62,14 @@ class WindowsPass:
 
 
 def window_weights(rule: SamplingRule, chunk: Chunk, library: Library) -> Floats:
-    """Give the per-window weights whose kernel sums the systems need; (n, n_weights).
+    """Compute the per-window weights whose kernel sums the systems need; (n, n_weights).
 
-    D_l, D_l², then h Σ_j w_j g(y_j) and 2h Σ_j w_j D_j g(y_j) over the later points. The first two
-    are Euler's.
+    They are D_l, D_l², then h Σ_j w_j g(y_j) and 2h Σ_j w_j D_j g(y_j) over the later points. The
+    first two are those of Euler's rule.
+
+    Parameters
+    ----------
+    rule, chunk, library : sampling rule, windows, library of the internal functions g
     """
     if rule.lead:
         return measurement_noise.window_weights(chunk, library)
@@ -82,7 +86,13 @@ def window_weights(rule: SamplingRule, chunk: Chunk, library: Library) -> Floats
 
 
 def drift_system(rule: SamplingRule, statistics: KernelStatistics, library: Library) -> WeakSystem:
-    """Set up (M30): X_{n+l} − X_n = D_l ≈ h Σ_j w_j b_{n+j}; (M4) by Euler's, (M5) by the trapezoid rule."""
+    """Set up (M30): X_{n+l} − X_n = D_l ≈ h Σ_j w_j b_{n+j}; (M4) by Euler, (M5) by trapezoid.
+
+    Parameters
+    ----------
+    rule, library : sampling rule, library of the internal functions
+    statistics : sums of `window_weights`
+    """
     if rule.lead:
         return measurement_noise.drift_system(rule, statistics, library)
     return WeakSystem(_pooled_design(rule, statistics, library), statistics.sums[..., 0])
@@ -97,9 +107,14 @@ def diffusion_systems(
 ) -> tuple[WeakSystem, ...]:
     """Set up D_l² − 2h Σ_j w_j D_j b̂_{n+j} ≈ h Σ_j w_j a_{n+j}; (M6) by Euler's rule.
 
-    drift   (n_functions,) internal coefficients
-
     There are several systems where the measurement noise is an unknown.
+
+    Parameters
+    ----------
+    rule, library : sampling rule, library of the internal functions
+    statistics : sums of `window_weights`
+    kernels : test functions of the statistics
+    drift : (n_functions,) internal coefficients of the drift
     """
     if rule.lead:
         return measurement_noise.diffusion_systems(rule, statistics, library, drift)
@@ -123,9 +138,12 @@ def _pooled_design(rule: SamplingRule, statistics: KernelStatistics, library: Li
 def window_residuals(
     rule: SamplingRule, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats
 ) -> tuple[Floats, Floats]:
-    """Give the residuals of the drift's and the diffusion's equation for single windows; each (n,).
+    """Compute the residuals of the drift's and the diffusion's equation for each window; each (n,).
 
-    drift, diffusion   (n_functions,) internal coefficients
+    Parameters
+    ----------
+    rule, chunk, library : sampling rule, windows, library of the internal functions
+    drift, diffusion : (n_functions,) internal coefficients
     """
     if rule.lead:
         return measurement_noise.window_residuals(rule, chunk, library, drift, diffusion)
@@ -142,7 +160,12 @@ def window_residuals(
 
 
 def window_design(rule: SamplingRule, chunk: Chunk, library: Library) -> Floats:
-    """Give what multiplies the drift's coefficients in a single window; (n, n_functions)."""
+    """Compute what multiplies the drift's coefficients in each window; (n, n_functions).
+
+    Parameters
+    ----------
+    rule, chunk, library : sampling rule, windows, library of the internal functions
+    """
     if rule.lead:
         return measurement_noise.window_design(rule, chunk, library)
     if rule.is_explicit:
@@ -152,7 +175,13 @@ def window_design(rule: SamplingRule, chunk: Chunk, library: Library) -> Floats:
 
 
 def residual_variance(rule: SamplingRule, chunk: Chunk, diffusion: Floats) -> Floats:
-    """Give the variance of the drift's residual in a window where the diffusion is this; both (n,)."""
+    """Compute the variance of the drift's residual in each window; (n,).
+
+    Parameters
+    ----------
+    rule, chunk : sampling rule, windows
+    diffusion : (n,) diffusion in each window
+    """
     of_motion = np.asarray(diffusion * chunk.steps[rule.lead : rule.lead + rule.last].sum(axis=0))
     if rule.noise is None:
         return of_motion

@@ -1,8 +1,9 @@
-"""The instruments in several variables: Gaussian kernels where the data are, and the library itself (docs/method.md §11).
+"""Instruments in several variables: Gaussian kernels where the data are, and the library itself.
 
-Kernels cover a space of several dimensions thinly. The library's own functions, evaluated like the kernels at the state before
-the increment, are instruments too; with them there are never fewer equations than coefficients. Away from all kernels they are
-tapered to zero: a polynomial gives a few far excursions all the weight there is.
+Kernels cover a space of several dimensions thinly (docs/method.md §11). The library's own
+functions, evaluated like the kernels at the state before the increment, are instruments too; with
+them there are never fewer equations than coefficients. Away from all kernels they are tapered to
+zero, because a polynomial gives all the weight to a few far excursions.
 """
 
 from dataclasses import dataclass
@@ -20,22 +21,25 @@ TAPER = 0.1
 """Sum of all kernels at which the library's functions have half their weight."""
 
 FEWEST_SAMPLES = 20
-"""Samples of the sample set that a box needs to carry a kernel; of a short record one in a hundred."""
+"""Samples of the sample set that a box needs to carry a kernel; of a short record one in 100."""
 
 COVERED = 0.9
-"""Share of the samples that must lie in such boxes: finer boxes than that hold too few each."""
+"""Share of the samples that must lie in such boxes; finer boxes hold too few samples each."""
 
 FIRST_SPACING, FINEST_SPACING = 4.0, 0.05
-"""Sides of the boxes tried, in standard deviations."""
+"""Largest and smallest side of the boxes tried, in standard deviations."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Embedding:
-    """Where distances are measured: decorrelated linear coordinates, and each angle as a point on its circle.
+    """Coordinates in which distances are measured.
 
-    mean        (l,) of the l linear coordinates
+    They are decorrelated linear coordinates, and each angle as a point on its circle.
+
+    mean        (l,) means of the l linear coordinates
     whitening   (l, l) symmetric inverse root of their covariance
-    linear      positions of the linear coordinates      angles   positions of the angles
+    linear      positions of the linear coordinates
+    angles      positions of the angles
     radii       radius of each angle's circle, so that its points have unit variance
     """
 
@@ -46,7 +50,10 @@ class Embedding:
     radii: tuple[float, ...]
 
     def __call__(self, y: Floats) -> Floats:
-        """(n, d) → (n, l + 2·number of angles). A Gaussian of the distance on a circle is a von Mises kernel."""
+        """Embed internal coordinates, (n, d) → (n, l + 2·number of angles).
+
+        A Gaussian of the distance on a circle is a von Mises kernel.
+        """
         parts = [(y[:, list(self.linear)] - self.mean) @ self.whitening]
         for i, radius in zip(self.angles, self.radii, strict=True):
             parts.append(
@@ -56,7 +63,7 @@ class Embedding:
 
 
 def embed(sample: Floats, periods: tuple[float | None, ...]) -> Embedding:
-    """The embedding of a sample (n, d) of internal coordinates."""
+    """Choose the embedding of a sample (n, d) of internal coordinates."""
     linear = tuple(i for i, p in enumerate(periods) if p is None)
     angles = tuple(i for i, p in enumerate(periods) if p is not None)
     inner = sample[:, list(linear)]
@@ -80,11 +87,13 @@ def embed(sample: Floats, periods: tuple[float | None, ...]) -> Embedding:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Instruments:
-    """K_j(y) = exp(−|u(y) − c_j|² / 2h²), equation (M20), and the library's functions g_k(y) S/(S + TAPER), S = Σ_j K_j(y).
+    """Kernels K_j(y) = exp(−|u(y) − c_j|² / 2h²), equation (M20), and tapered library functions.
+
+    The functions of the library are g_k(y) S/(S + TAPER), S = Σ_j K_j(y).
 
     centres     (n_kernels, D) in the embedding u
     bandwidth   h, in standard deviations of the decorrelated data
-    tapered     whether the library's functions are; else they are instruments as they are
+    tapered     whether the library's functions are tapered
     """
 
     embedding: Embedding
@@ -95,21 +104,23 @@ class Instruments:
 
     @property
     def n_kernels(self) -> int:
+        """Number of kernels."""
         return len(self.centres)
 
     def kernels(self, y: Floats) -> Floats:
-        """(n, d) → (n, n_kernels)."""
+        """Evaluate the kernels at internal coordinates, (n, d) → (n, n_kernels)."""
         u, c = self.embedding(y) / self.bandwidth, self.centres / self.bandwidth
         # u·c − |u|²/2 − |c|²/2 in one product.
         rows = np.concatenate([u, -0.5 * (u**2).sum(axis=1)[:, None], np.ones((len(u), 1))], axis=1)
         columns = np.concatenate(
             [c, np.ones((len(c), 1)), -0.5 * (c**2).sum(axis=1)[:, None]], axis=1
         )
-        # Any function of the state before the increment is an instrument; single precision is four times as fast.
+        # Any function of the state before the increment is an instrument, so single precision,
+        # which is four times as fast, is enough.
         return np.asarray(np.exp((rows @ columns.T).astype(np.float32)).astype(np.float64))
 
     def at(self, y: Floats) -> tuple[Floats, Floats]:
-        """(n, d) → kernels (n, n_kernels) and tapered functions (n, n_functions)."""
+        """Evaluate kernels (n, n_kernels) and tapered functions (n, n_functions) at (n, d)."""
         kernels = self.kernels(y)
         if not self.tapered:
             return kernels, self.library.internal(y)
@@ -125,9 +136,17 @@ def make_instruments(
     count: int,
     bandwidth: float | None = None,
 ) -> Instruments:
-    """At most `count` kernels: one in every box of a regular grid that holds enough of the sample (n, d), at its samples' mean.
+    """Make at most `count` kernels on a regular grid of boxes.
 
-    bandwidth   in standard deviations; by default 1.5 times the boxes' side
+    Every box that holds enough of the sample carries one, at the mean of its samples.
+
+    Parameters
+    ----------
+    sample : (n, d) internal coordinates
+    library : library whose functions are instruments too
+    periods : period of each variable, or None
+    count : number of kernels at most
+    bandwidth : h in standard deviations; by default 1.5 times the boxes' side
     """
     embedding = embed(sample, periods)
     u = embedding(sample)
@@ -146,7 +165,7 @@ def make_instruments(
 
 
 def _occupied(u: Floats, side: float) -> tuple[Floats, float]:
-    """Means of the samples in the boxes that hold enough of them, (n_boxes, D), and the share of all samples there."""
+    """Find the boxes that hold enough samples: means there (n_boxes, D), share of all samples."""
     box = np.zeros(len(u), dtype=np.int64)
     for column in np.round(u / side).astype(np.int64).T:
         # One number a box, made small again after every coordinate.

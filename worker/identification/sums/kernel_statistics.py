@@ -1,4 +1,4 @@
-"""Sums over windows of kernel-weighted products, block by block: all that the estimators need of the data."""
+"""Sums over windows of kernel-weighted products, by block: all that estimators need of the data."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Chunk
 from worker.identification.sums.block_sums import NO_BLOCKS, BlockSums
-from worker.identification.sums.kernels import Kernels
-from worker.identification.sums.moment_cells import (
+from worker.identification.sums.kernels import (
     CellMoments,
     Cells,
+    Kernels,
     accumulate,
     empty_moments,
     kernels_at_nodes,
@@ -21,16 +21,17 @@ from worker.identification.sums.moment_cells import (
 
 Floats = NDArray[np.float64]
 Weights = Callable[[Chunk], Floats]
-"""Per-window weights of a chunk; (n, n_weights)."""
+"""Function that gives the per-window weights of a chunk; (n, n_weights)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeakSystem:
-    """The weak equations of one component, block by block: response ≈ design · coefficients.
+    """Weak equations of one component, block by block: response ≈ design · coefficients.
 
     design     (n_blocks, n_kernels, n_functions)
     response   (n_blocks, n_kernels)
-    noise      (n_blocks, n_kernels)   what multiplies the variance of measurement noise, where that is an unknown
+    noise      (n_blocks, n_kernels)   factor of the variance of measurement noise, where that is an
+                                       unknown
     """
 
     design: Floats
@@ -40,14 +41,16 @@ class WeakSystem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelStatistics:
-    """Sums over windows n with instrument z_n, their first point. Internal units throughout.
+    """Sums over windows n with instrument z_n, their first point, in internal units.
 
     n_windows       number of windows
-    cells           whose nodes they are at
+    cells           cells of the nodes
     time            (n_nodes,)                              quadrature weights of Σ f(z_n) Δt
-    time_squared    (n_blocks, n_nodes)                     of Σ f(z_n) Δt²
-    at_instrument   (n_blocks, n_kernels, n_functions)      Σ K_j(z_n) g_k(z_n) Δt; n_nodes for n_kernels where there are none
-    sums            (n_blocks, n_kernels, n_weights)        Σ K_j(z_n) w_n of a sampling rule's weights
+    time_squared    (n_blocks, n_nodes)                     quadrature weights of Σ f(z_n) Δt²
+    at_instrument   (n_blocks, n_kernels, n_functions)      Σ K_j(z_n) g_k(z_n) Δt
+    sums            (n_blocks, n_kernels, n_weights)        Σ K_j(z_n) w_n, w_n of a sampling rule
+
+    Statistics without kernels have n_nodes in place of n_kernels.
     """
 
     n_windows: int
@@ -59,15 +62,15 @@ class KernelStatistics:
 
     @property
     def nodes(self) -> Floats:
-        """(n_nodes,)"""
+        """Nodes of the cells; (n_nodes,)."""
         return self.cells.nodes()
 
     def at_nodes(self, kernels: Kernels) -> Floats:
-        """(n_kernels, n_nodes), not to be written to."""
+        """Evaluate kernels at the nodes; (n_kernels, n_nodes), read-only."""
         return kernels_at_nodes(kernels, self.cells)
 
     def of_blocks(self, every: int) -> "KernelStatistics":
-        """Those of every k-th block only; `time` and the number of windows in proportion."""
+        """Return the statistics of every k-th block, `time` and `n_windows` in proportion."""
         chosen = self.sums[::every]
         share = len(chosen) / len(self.sums)
         return KernelStatistics(
@@ -80,7 +83,7 @@ class KernelStatistics:
         )
 
     def under(self, kernels: Kernels) -> "KernelStatistics":
-        """Those of these kernels, of statistics that were gathered without any."""
+        """Return the statistics for these kernels, from statistics without kernels."""
         at_nodes = self.at_nodes(kernels)
         return replace(
             self,
@@ -90,7 +93,7 @@ class KernelStatistics:
 
 
 def merged(pieces: Sequence[KernelStatistics]) -> KernelStatistics:
-    """Merge statistics of disjoint sets of windows. Raises ValueError where they are on different cells."""
+    """Merge statistics of disjoint sets of windows. Raise ValueError where their cells differ."""
     if any(piece.cells != pieces[0].cells for piece in pieces):
         raise ValueError(
             "statistics on different cells do not add; make all with the same kernels and scales"
@@ -106,7 +109,7 @@ def merged(pieces: Sequence[KernelStatistics]) -> KernelStatistics:
 
 
 def _weighted(kernels_at_nodes: Floats, nodal: Floats) -> Floats:
-    """(n_kernels, n_nodes) and (n_blocks, n_nodes, …) → (n_blocks, n_kernels, …), in one matrix product."""
+    """Multiply (n_kernels, n_nodes) and (n_blocks, n_nodes, …) to (n_blocks, n_kernels, …)."""
     return np.ascontiguousarray(
         np.moveaxis(np.tensordot(kernels_at_nodes, nodal, axes=(1, 1)), 0, 1)
     )
@@ -119,9 +122,15 @@ def gather(
     cells: Cells,
     weights: Weights,
 ) -> KernelStatistics:
-    """One pass over the windows, equation (M3) and its counterparts at later points of each window.
+    """Sum over the windows in one pass, equation (M3) and its counterparts at later points.
 
-    kernels   None: one sum for every node, of which `KernelStatistics.under` makes those of any kernels
+    Parameters
+    ----------
+    chunks : windows
+    library : library of the internal functions
+    kernels : test functions; None for one sum at every node, which `KernelStatistics.under` takes
+    cells : cells of the moments
+    weights : function that gives the per-window weights
     """
     return statistics_of(sums_of_chunks(chunks, library, cells, weights), library, kernels, cells)
 
@@ -129,7 +138,13 @@ def gather(
 def sums_of_chunks(
     chunks: Iterator[Chunk], library: Library, cells: Cells, weights: Weights
 ) -> BlockSums:
-    """As `WindowsPass` says."""
+    """Take the sums of a `WindowsPass`.
+
+    Parameters
+    ----------
+    chunks, library, cells : windows, library of the internal functions, cells of the moments
+    weights : function that gives the per-window weights
+    """
     rough = _rough(library)
 
     def with_time(chunk: Chunk) -> Floats:
@@ -151,7 +166,14 @@ def sums_of_chunks(
 def statistics_of(
     found: BlockSums, library: Library, kernels: Kernels | None, cells: Cells
 ) -> KernelStatistics:
-    """From the sums of a `WindowsPass`."""
+    """Make statistics from the sums of a `WindowsPass`.
+
+    Parameters
+    ----------
+    found, library : sums of the pass, library of the internal functions
+    kernels : test functions, or None for statistics at the nodes
+    cells : cells of the pass
+    """
     nodes = cells.nodes()
     functions, rough = library.internal(nodes), _rough(library)
     if not found.sums:
@@ -175,8 +197,10 @@ def statistics_of(
 
 
 def _rough(library: Library) -> int:
-    """How many terms, the last ones, may bend within a cell (a square root near zero): what a cell's polynomial cannot follow
-    is summed as it is."""
+    """Count the terms, the last ones, that may bend within a cell, as a square root near zero does.
+
+    They are summed as they are, since the polynomial of a cell cannot follow them.
+    """
     return 0 if library.period is not None else len(library.other)
 
 
@@ -193,7 +217,13 @@ def _empty(cells: Cells, n_kernels: int, n_functions: int, n_weights: int) -> Ke
 
 
 def nodal_sums(chunks: Iterator[Chunk], cells: Cells, weights: Weights) -> Floats:
-    """Quadrature weights of arbitrary per-window weights, over all blocks; (n_weights, n_nodes)."""
+    """Sum quadrature weights of arbitrary per-window weights over all blocks; (n_weights, n_nodes).
+
+    Parameters
+    ----------
+    chunks, cells : windows, cells of the moments
+    weights : function that gives the per-window weights
+    """
     return np.asarray(sum(nodal for _, nodal in _nodal_sums(chunks, cells, weights)))
 
 

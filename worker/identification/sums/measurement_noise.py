@@ -1,8 +1,8 @@
-"""Samples seen through measurement noise: y_n = X_n + η_n (docs/method.md §§10, 11).
+"""Sums and equations of samples seen through measurement noise, y_n = X_n + η_n.
 
-K_j(y_n) shares η_n with y_{n+1} − y_n, a bias of order σ_η²/Δt. Instruments one sample earlier,
-functions corrected so that E[g̃(X + η)] = g(X), and the noise's variance as one more unknown keep
-the equations linear and unbiased.
+K_j(y_n) shares η_n with y_{n+1} − y_n, a bias of order σ_η²/Δt (docs/method.md §§10, 11).
+Instruments one sample earlier, functions corrected so that E[g̃(X + η)] = g(X), and the noise's
+variance as one more unknown keep the equations linear and unbiased.
 """
 
 from collections.abc import Sequence
@@ -25,15 +25,18 @@ Floats = NDArray[np.float64]
 OVER_TWO = (1 / 3, 4 / 3, 1 / 3)
 OVER_ONE = (9 / 24, 19 / 24, -5 / 24, 1 / 24)
 OVER_THREE = (3 / 8, 9 / 8, 9 / 8, 3 / 8)
-"""Weights of ∫₀^{2h}, ∫₀^h and ∫₀^{3h} on the samples from y₀ on. A window of one variable is z,
-y₀, y₁, y₂, y₃, instrument z."""
+"""Weights of ∫₀^{2h}, ∫₀^h and ∫₀^{3h} on the samples from y₀ on.
+
+A window of one variable is z, y₀, y₁, y₂, y₃, with instrument z.
+"""
 
 
 def window_weights(chunk: Chunk, library: Library) -> Floats:
-    """Give the per-window weights whose kernel sums the systems need; (n, n_weights).
+    """Compute the per-window weights whose kernel sums the systems need; (n, n_weights).
 
     They are 1, D₂, D₁², D₃², then h times g(y₀), Σ w g(y_j) of the drift and of both diffusion
-    equations, and Σ 2 w D_j g(y_j) of these two, whatever the noise's variance."""
+    equations, and Σ 2 w D_j g(y_j) of these two, whatever the noise's variance.
+    """
     y = chunk.states[1:]
     distance = y - y[0]
     at = [library.internal(state) * chunk.step[:, None] for state in y]
@@ -48,7 +51,13 @@ def window_weights(chunk: Chunk, library: Library) -> Floats:
 
 
 def drift_system(rule: SamplingRule, statistics: KernelStatistics, library: Library) -> WeakSystem:
-    """Set up (M17): y₂ − y₀ ≈ (h/3)(b̃₀ + 4 b̃₁ + b̃₂)."""
+    """Set up (M17): y₂ − y₀ ≈ (h/3)(b̃₀ + 4 b̃₁ + b̃₂).
+
+    Parameters
+    ----------
+    rule, library : rule with the noise, library of the internal functions
+    statistics : sums of `window_weights`
+    """
     return WeakSystem(
         _corrected(statistics.sums, library, _noise(rule).variance)[1], statistics.sums[..., 1]
     )
@@ -57,7 +66,14 @@ def drift_system(rule: SamplingRule, statistics: KernelStatistics, library: Libr
 def diffusion_systems(
     rule: SamplingRule, statistics: KernelStatistics, library: Library, drift: Floats
 ) -> tuple[WeakSystem, ...]:
-    """Set up (M32): (y_l − y₀)² over one step and over three, with the noise's variance as an unknown."""
+    """Set up (M32): (y_l − y₀)² over one step and over three, the noise's variance an unknown.
+
+    Parameters
+    ----------
+    rule, library : rule with the noise, library of the internal functions
+    statistics : sums of `window_weights`
+    drift : (n_functions,) internal coefficients of the drift
+    """
     sums, noise = statistics.sums, _noise(rule)
     at_zero, _, one, three, cross_one, cross_three = _corrected(sums, library, noise.variance)
     twice = 2 * (sums[..., 0] if noise.shape is None else at_zero @ noise.shape)
@@ -76,7 +92,13 @@ def diffusion_systems(
 def window_residuals(
     rule: SamplingRule, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats
 ) -> tuple[Floats, Floats]:
-    """Give the residuals of the drift's equation, and of the diffusion's over three steps; each (n,)."""
+    """Compute residuals of the drift's equation, and the diffusion's over three steps; each (n,).
+
+    Parameters
+    ----------
+    rule, chunk, library : rule with the noise, windows, library of the internal functions
+    drift, diffusion : (n_functions,) internal coefficients
+    """
     y, noise = chunk.states[1:], _noise(rule)
     shape = np.zeros_like(drift) if noise.shape is None else noise.shape
     slope = derivative_matrix(library, 0).T @ drift
@@ -88,14 +110,19 @@ def window_residuals(
     )
     distance = y - y[0]
     known = a + 2 * distance * b
-    # What y₀ shares with the other samples is its noise alone: nothing of that is in b(y₀).
+    # y₀ shares its noise alone with the other samples, and none of that is in b(y₀).
     known[1:] -= 2 * noise.variance * b_slope[1:]
     squares = distance[3] ** 2 - 2 * noise.variance * (1.0 if noise.shape is None else level[0])
     return distance[2] - _combined(OVER_TWO, b), squares - _combined(OVER_THREE, known)
 
 
 def window_design(rule: SamplingRule, chunk: Chunk, library: Library) -> Floats:
-    """Give what multiplies the drift's coefficients in a single window; (n, n_functions)."""
+    """Compute what multiplies the drift's coefficients in each window; (n, n_functions).
+
+    Parameters
+    ----------
+    rule, chunk, library : rule with the noise, windows, library of the internal functions
+    """
     later = _combined(OVER_TWO, [library.internal(y) for y in chunk.states[1:4]])
     return np.asarray(
         later @ noise_correction(library, _noise(rule).variance).T * chunk.step[:, None]
@@ -119,9 +146,10 @@ def _combined(weights: Sequence[float], of: Sequence[Floats]) -> Floats:
 
 
 def noise_correction(library: Library, variance: float) -> Floats:
-    """Give C = exp(−½ σ² d²/dy²), so that g̃ = C g has E[g̃(y + η)] = g(y) for Gaussian η of one variable.
+    """Compute C = exp(−½ σ² d²/dy²), so that g̃ = C g has E[g̃(y + η)] = g(y) for Gaussian η.
 
-    Exact for polynomials (Hermite) and harmonics; other terms are left as they are.
+    It is of one variable, and exact for polynomials (Hermite) and harmonics; other terms are left
+    as they are.
     """
     degree = library.internal_degree
     slope = derivative_matrix(library, 0)[: degree + 1, : degree + 1]
@@ -152,7 +180,7 @@ class MeasurementNoise:
 
     @cached_property
     def correction(self) -> Floats:
-        """C with g̃ = C g; (n_functions, n_functions)."""
+        """Matrix C of g̃ = C g; (n_functions, n_functions)."""
         d = self.library.dimension
         smoothing = np.zeros((self.library.internal_size,) * 2)
         for p in range(d):
@@ -167,13 +195,13 @@ class MeasurementNoise:
         return out
 
     def shared(self, p: int) -> Floats:
-        """Give Σ_r S_pr ∂_r, corrected and transposed: functions @ shared(p) is Σ_r S_pr (∂_r g)~."""
+        """Compute M, Σ_r S_pr ∂_r corrected and transposed: functions @ M is Σ_r S_pr (∂_r g)~."""
         slope = np.einsum("r,rjk->jk", self.covariance[p], np.stack(self._derivatives))
         return np.asarray((slope @ self.correction).T)
 
 
 def derivative_matrix(library: Library, variable: int) -> Floats:
-    """Give D with ∂g_k/∂y_variable = Σ_j D_kj g_j, harmonics of one variable included."""
+    """Compute D with ∂g_k/∂y_variable = Σ_j D_kj g_j, harmonics of one variable included."""
     exponents = library.internal_exponents
     place = {e: j for j, e in enumerate(exponents)}
     out = np.zeros((library.internal_size,) * 2)
@@ -193,7 +221,7 @@ def derivative_matrix(library: Library, variable: int) -> Floats:
 
 
 Harmonic = tuple[str, float]
-"""`sin` or `cos`, and its frequency in the internal coordinate."""
+"""Function, `sin` or `cos`, and its frequency in the internal coordinate."""
 
 
 def _harmonics(library: Library) -> list[Harmonic | None]:

@@ -1,7 +1,8 @@
-"""The fast way to the pairwise sums: moments of powers of the increments, in one compiled pass over the raw samples.
+"""Pairwise sums as moments of powers of the increments, in one compiled pass over the samples.
 
-Where the library is polynomial and the clock regular, functions at the right end of an increment are finite Taylor sums,
-g(y + Δ) = Σ_q Δ^q g^(q)(y) / q!, so that Σ t^p Δ^q in every cell (M13) is all that Euler's and the trapezoid's equations need.
+Where the library is polynomial and the clock regular, functions at the right end of an increment
+are finite Taylor sums, g(y + Δ) = Σ_q Δ^q g^(q)(y) / q!, so that Σ t^p Δ^q in every cell (M13) is
+all that the equations of Euler and of the trapezoid rule need.
 """
 
 from dataclasses import dataclass
@@ -23,8 +24,7 @@ from worker.identification.sums.block_sums import (
     sums_here,
 )
 from worker.identification.sums.kernel_statistics import KernelStatistics
-from worker.identification.sums.kernels import Kernels
-from worker.identification.sums.moment_cells import ORDER, CellMoments, Cells
+from worker.identification.sums.kernels import ORDER, CellMoments, Cells, Kernels
 
 Floats = NDArray[np.float64]
 
@@ -33,18 +33,18 @@ REGULAR = 1e-6
 
 
 def is_polynomial(library: Library) -> bool:
-    """Whether the Taylor sums end."""
+    """Return whether the Taylor sums end."""
     return not library.other and library.period is None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PowersPass:
-    """Quadrature weights of Σ f(y) Δ^q, q = 0 … of every block; (n, n_powers, n_nodes).
+    """Pass for the quadrature weights of Σ f(y) Δ^q, q = 0 …, by block; (n, n_powers, n_nodes).
 
     blocks            (n_blocks, 2) first sample of each and one past its last
-    n_powers          how many q
-    origin, unit      of y      [state]
-    step              between neighbouring samples [time]
+    n_powers          number of powers q
+    origin, unit      origin and unit of y [state]
+    step              time between neighbouring samples [time]
     stride            samples from the first to the second point of an increment
     hop               samples from one increment's first point to the next one's
     """
@@ -60,7 +60,7 @@ class PowersPass:
     hop: int = 1
 
     def sums(self) -> BlockSums | None:
-        """None where the clock turns out not to be regular."""
+        """Take the sums of the blocks; None where the clock turns out not to be regular."""
         moments = np.zeros((len(self.blocks), self.cells.count, self.n_powers, ORDER))
         starts, stops = np.ascontiguousarray(self.blocks.T)
         counts = _accumulate(
@@ -97,11 +97,21 @@ def gather_by_powers(
     every: int = 1,
     summing: Summing = sums_here,
 ) -> KernelStatistics | None:
-    """The statistics of `Trapezoid.weights`, to rounding; None where the clock turns out not to be regular.
+    """Compute the statistics of the trapezoid's window weights, to rounding.
 
-    edges         (n_blocks + 1,) sample numbers at which blocks begin
-    stride, hop   as in `PowersPass`
-    every         only each so-manieth block
+    They are None where the clock turns out not to be regular.
+
+    Parameters
+    ----------
+    data : record of one variable
+    scales : its internal units
+    edges : (n_blocks + 1,) sample numbers at which blocks begin
+    library : polynomial library
+    kernels : test functions, or None for statistics at the nodes
+    cells : cells of the moments
+    stride, hop : samples between points of an increment, and between increments
+    every : k, to take only every k-th block
+    summing : function that takes the sums of the pass
     """
     n_powers = max(3, library.internal_degree + 2)
     blocks = blocks_between(edges, every)
@@ -126,7 +136,7 @@ def _as_trapezoid_sums(
     kernels: Kernels | None,
     cells: Cells,
 ) -> KernelStatistics:
-    """powers (n_blocks, n_powers, n_nodes): quadrature weights of Σ f(y) Δ^q."""
+    """Make statistics from the quadrature weights (n_blocks, n_powers, n_nodes) of Σ f(y) Δ^q."""
     at_instrument, nodal = _taylor_sums(powers, _taylor(cells, library.internal_degree), step)
     at_each = KernelStatistics(
         n_windows=n_windows,
@@ -141,14 +151,14 @@ def _as_trapezoid_sums(
 
 @lru_cache(maxsize=16)
 def _taylor(cells: Cells, degree: int) -> Floats:
-    """(q, n_nodes, n_functions): g^(q)(node) / q!"""
+    """Compute g^(q)(node) / q!; (q, n_nodes, n_functions)."""
     return np.array(
         [_derivatives(cells.nodes(), degree, q) / factorial(q) for q in range(degree + 1)]
     )
 
 
 def _derivatives(y: Floats, degree: int, order: int) -> Floats:
-    """T_0^(order) … T_degree^(order) at y; (n, degree + 1)."""
+    """Compute T_0^(order) … T_degree^(order) at y; (n, degree + 1)."""
     columns = [
         chebyshev.chebval(y, chebyshev.chebder(unit, order))
         if order
@@ -159,9 +169,12 @@ def _derivatives(y: Floats, degree: int, order: int) -> Floats:
 
 
 @compiled
-def _taylor_sums(powers, taylor, step):  # type: ignore[no-untyped-def]
-    """Σ g(y) Δt (n_nodes, n_blocks, n_functions), and the weights of `Trapezoid.weights` (n_nodes, n_blocks, 2 + 2 n_functions);
-    nodes first, as in the product with kernels."""
+def _taylor_sums(powers: Floats, taylor: Floats, step: float) -> tuple[Floats, Floats]:
+    """Compute Σ g(y) Δt and the sums of the trapezoid's window weights at the nodes.
+
+    They are (n_nodes, n_blocks, n_functions) and (n_nodes, n_blocks, 2 + 2 n_functions), nodes
+    first, as in the product with kernels.
+    """
     n_blocks, _, n_nodes = powers.shape
     n_functions = taylor.shape[2]
     at_instrument = np.empty((n_nodes, n_blocks, n_functions))
@@ -182,21 +195,21 @@ def _taylor_sums(powers, taylor, step):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _accumulate(  # type: ignore[no-untyped-def]
-    moments,
-    states,
-    times,
-    segments,
-    starts,
-    stops,
-    stride,
-    hop,
-    origin,
-    per_unit,
-    low,
-    per_width,
-    step,
-):
+def _accumulate(
+    moments: Floats,
+    states: Floats,
+    times: Floats,
+    segments: Integers,
+    starts: Integers,
+    stops: Integers,
+    stride: int,
+    hop: int,
+    origin: float,
+    per_unit: float,
+    low: float,
+    per_width: float,
+    step: float,
+) -> Integers:
     n_blocks = moments.shape[0]
     counts = np.zeros(n_blocks, np.int64)
     segment = 0
@@ -233,10 +246,22 @@ def _accumulate(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _add_stretch(  # type: ignore[no-untyped-def]
-    moments, states, times, start, stop, stride, hop, origin, per_unit, low, per_width, step, one
-):
-    """Adds the increments that begin at start, start + hop, …, before stop; returns the largest deviation of a step."""
+def _add_stretch(
+    moments: Floats,
+    states: Floats,
+    times: Floats,
+    start: int,
+    stop: int,
+    stride: int,
+    hop: int,
+    origin: float,
+    per_unit: float,
+    low: float,
+    per_width: float,
+    step: float,
+    one: float,
+) -> float:
+    """Add the increments that begin at start, start + hop, …; return a step's largest deviation."""
     n_cells, n_powers, _ = moments.shape
     largest = 0.0
     for i in range(start, stop, hop):
@@ -248,7 +273,8 @@ def _add_stretch(  # type: ignore[no-untyped-def]
             continue
         cell = int(position)
         t = 2.0 * (position - cell) - 1.0
-        # Written out, with a 1 the compiler cannot see, so that all eight are done alike: two vectors of four.
+        # The powers are written out, with a 1 the compiler cannot see, so that all eight are done
+        # alike, as two vectors of four.
         t2 = t * t
         t4 = t2 * t2
         w0, w1, w2, w3, w4, w5, w6, w7 = one, t, t2, t2 * t, t4, t4 * t, t4 * t2, t4 * t2 * t

@@ -2,14 +2,13 @@
 
 With D_k = X_k − X_0 the displacements inside a window of equal steps h, a rule is a quadrature of
 
-    D_m             ≈ h Σ_k drift_k b(X_k)
-                    (M21)
+    D_m  ≈  h Σ_k drift_k b(X_k)                                                            (M21)
     Σ_k moments_k D_k D_kᵀ − h Σ cross_kj (D_k b̂(X_j)ᵀ + b̂(X_j) D_kᵀ)  ≈  h Σ_k diffusion_k a(X_k)
-                                                                         (M22)
+                                                                                            (M22)
 
 because d/ds E[(X_s − x)_p (X_s − x)_q] = E[(X_s − x)_p b_q + (X_s − x)_q b_p + a_pq]. The
 instrument K_j stays at a sample before all noise of the window, so the system is linear and its
-noise has mean zero. Sums of one variable over cells are in sampling.py.
+noise has mean zero. Sums of one variable over cells are in cell_rules.py.
 """
 
 from dataclasses import dataclass, replace
@@ -32,8 +31,8 @@ class ScalarNoise:
 
     variance   σ_η², in internal units; −aE/6 on average for samples averaged over an exposure E,
                equation (M25)
-    shape      (n_functions,) coefficients of the function of the state, one on average, that the
-               noise's variance is in proportion to; None: the same everywhere
+    shape      (n_functions,) coefficients of a function of the state, one on average, to which the
+               noise's variance is proportional; None for the same everywhere
     """
 
     variance: float
@@ -42,19 +41,21 @@ class ScalarNoise:
 
 @dataclass(frozen=True, slots=True)
 class SamplingRule:
-    """A window's samples are the instrument's, if it is earlier, then X_0 … X_m.
+    """Quadrature over a window of samples: the instrument's, if it is earlier, then X_0 … X_m.
 
-    drift, diffusion   m + 1 weights       moments   m weights, of D_1 … D_m       cross   weights
-                       by displacement and point
-    over               steps over which the drift is integrated; None: all m. One variable only
+    drift, diffusion   m + 1 weights each
+    moments            m weights of D_1 … D_m
+    cross              weights by displacement and point
+    over               steps over which the drift is integrated; None for all m; of one variable
+                       only
     lead               samples from the instrument's to X_0
-    order              the error of the rule goes with this power of the step
-    overlapping        neighbouring windows share noise, so that their residuals are correlated
-    lags               to how many later windows; V holds these correlations (M8a). 0 where errors
-                       come from blocks instead
-    persistent         residuals are found to be positively correlated: errors come from blocks, and
-                       none is smaller than without
-    noise              measurement noise that is corrected for, of one variable
+    order              power of the step with which the error of the rule goes
+    overlapping        whether neighbouring windows share noise, so that residuals are correlated
+    lags               number of later windows whose correlations V holds (M8a); 0 where errors come
+                       from blocks
+    persistent         whether residuals are positively correlated; errors then come from blocks,
+                       and none is smaller than without
+    noise              measurement noise of one variable that is corrected for
     """
 
     name: str
@@ -73,10 +74,12 @@ class SamplingRule:
 
     @property
     def windows(self) -> Windows:
+        """Windows that the rule needs."""
         return Windows(len(self.drift) + self.lead, self.stride, even=len(self.drift) > 2)
 
     @property
     def errors_from_blocks(self) -> bool:
+        """Whether standard errors come from the scatter of the blocks."""
         return self.persistent or (self.overlapping and not self.lags)
 
     @property
@@ -86,16 +89,16 @@ class SamplingRule:
 
     @property
     def last(self) -> int:
-        """The point up to which the drift is integrated."""
+        """Point up to which the drift is integrated."""
         return self.over or len(self.drift) - 1
 
     def at_stride(self, stride: int) -> "SamplingRule":
-        """Give the same rule on every stride-th sample."""
+        """Return the rule on every stride-th sample."""
         return replace(self, stride=stride)
 
 
 EULER = SamplingRule("euler", (1.0, 0.0), (1.0, 0.0), (1.0,), (((1, 0), 0.5),), order=1)
-"""Of the paper's correction b_p b_q Δt², D_p b_q Δt is an estimate without bias, given X_n."""
+"""Euler's rule: of the correction b_p b_q Δt², D_p b_q Δt is an unbiased estimate, given X_n."""
 
 TRAPEZOID = SamplingRule("trapezoid", (0.5, 0.5), (0.5, 0.5), (1.0,), (((1, 1), 0.5),), order=2)
 
@@ -120,7 +123,7 @@ ADAMS_MOULTON = SamplingRule(
     over=1,
     overlapping=True,
 )
-"""One step, through four points, equation (M31); of one variable."""
+"""Rule of one variable for one step, through four points, equation (M31)."""
 
 SCALAR_THROUGH_NOISE = SamplingRule(
     "simpson, corrected for measurement noise",
@@ -134,8 +137,10 @@ SCALAR_THROUGH_NOISE = SamplingRule(
     overlapping=True,
     noise=ScalarNoise(0.0),
 )
-"""Of one variable, equations (M17) and (M32): the noise's variance is an unknown of another
-diffusion equation, over one step."""
+"""Rule of one variable, equations (M17) and (M32).
+
+The noise's variance is an unknown of another diffusion equation, over one step.
+"""
 
 THROUGH_NOISE = SamplingRule(
     "simpson, corrected for measurement noise",
@@ -155,14 +160,14 @@ FIRST_STEP = replace(
     moments=(1.0, 0.0),
     cross=(((1, 1), 8 / 12), ((2, 2), -1 / 12)),
 )
-"""What the first step alone says: D_1 D_1ᵀ less this integral is twice the noise's covariance."""
+"""Rule of the first step: D_1 D_1ᵀ less this integral is twice the noise's covariance."""
 
 RULES = {rule.name: rule for rule in (EULER, TRAPEZOID, SIMPSON)}
-"""Those that can be asked for by name."""
+"""Rules that can be asked for by name."""
 
 
 def other_rule(rule: SamplingRule) -> SamplingRule | None:
-    """Give the other rule that the same sums serve."""
+    """Return the other rule that the sums for this one serve, or None."""
     pairs = {EULER.name: TRAPEZOID, TRAPEZOID.name: EULER}
     return pairs[rule.name].at_stride(rule.stride) if rule.name in pairs else None
 

@@ -1,4 +1,4 @@
-"""The products of a window that the weak equations are made of, one by one or summed with weights."""
+"""Products of a window of which the weak equations are made, one by one or summed with weights."""
 
 from dataclasses import dataclass
 
@@ -15,16 +15,18 @@ Pair = tuple[int, int]
 
 
 def pairs_of(dimension: int) -> tuple[Pair, ...]:
-    """The components (p, q), p ≤ q, of a symmetric tensor."""
+    """List the components (p, q), p ≤ q, of a symmetric tensor."""
     return tuple((p, q) for p in range(dimension) for q in range(p, dimension))
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Which column of the products is what.
+    """Order of the columns of the products.
 
-    n_points    X_0 … X_m           n_functions   internal functions of the library
-    crosses     the D_k b(X_j)      dimension     d
+    n_points      samples X_0 … X_m
+    n_functions   internal functions of the library
+    crosses       products D_k b(X_j)
+    dimension     number of variables d
     """
 
     n_points: int
@@ -34,7 +36,7 @@ class Layout:
 
     @property
     def ends(self) -> tuple[int, int, int, int]:
-        """Where functions, cross products, displacements and moments end; one more column counts."""
+        """Ends of functions, cross products, displacements and moments; one more column counts."""
         functions = self.n_points * self.n_functions
         cross = functions + len(self.crosses) * self.dimension * self.n_functions
         displacements = cross + (self.n_points - 1) * self.dimension
@@ -48,7 +50,9 @@ class Layout:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WindowProducts:
-    """Columns (…, n_columns): of single windows, or Σ Φ over windows. Everything here is linear in them.
+    """Columns (…, n_columns) of single windows, or Σ Φ over windows.
+
+    Everything here is linear in the columns.
 
     functions      (…, m + 1, n_functions)              h g(X_k)
     cross          (…, n_crosses, d, n_functions)       h D_k,p g(X_j)
@@ -62,6 +66,7 @@ class WindowProducts:
 
     @property
     def functions(self) -> Floats:
+        """Products h g(X_k); (…, m + 1, n_functions)."""
         end, layout = self.layout.ends[0], self.layout
         return self.columns[..., :end].reshape(
             *self.columns.shape[:-1], layout.n_points, layout.n_functions
@@ -69,12 +74,14 @@ class WindowProducts:
 
     @property
     def cross(self) -> Floats:
+        """Products h D_k,p g(X_j); (…, n_crosses, d, n_functions)."""
         (begin, end, *_), layout = self.layout.ends, self.layout
         shape = len(layout.crosses), layout.dimension, layout.n_functions
         return self.columns[..., begin:end].reshape(*self.columns.shape[:-1], *shape)
 
     @property
     def displacements(self) -> Floats:
+        """Displacements D_k; (…, m, d)."""
         (_, begin, end, _), layout = self.layout.ends, self.layout
         return self.columns[..., begin:end].reshape(
             *self.columns.shape[:-1], layout.n_points - 1, layout.dimension
@@ -82,6 +89,7 @@ class WindowProducts:
 
     @property
     def moments(self) -> Floats:
+        """Products D_k,p D_k,q in the order of `pairs_of`; (…, m, d(d+1)/2)."""
         (*_, begin, end), layout = self.layout.ends, self.layout
         return self.columns[..., begin:end].reshape(
             *self.columns.shape[:-1], layout.n_points - 1, len(pairs_of(layout.dimension))
@@ -89,26 +97,27 @@ class WindowProducts:
 
     @property
     def count(self) -> Floats:
+        """Number of windows; (…,)."""
         return self.columns[..., -1]
 
     def drift_design(self, rule: SamplingRule, noise: MeasurementNoise | None = None) -> Floats:
-        """Of (M21), the same for all components; (…, n_functions)."""
+        """Compute the design of (M21), equal for all components; (…, n_functions)."""
         design = np.tensordot(self.functions, rule.drift, axes=(-2, 0))
         return np.asarray(design if noise is None else design @ noise.correction.T)
 
     def drift_response(self, p: int) -> Floats:
-        """(…,)"""
+        """Return the response of (M21) for component p; (…,)."""
         return np.asarray(self.displacements[..., -1, p])
 
     def diffusion_design(self, rule: SamplingRule, noise: MeasurementNoise | None = None) -> Floats:
-        """Of (M22), the same for all components; (…, n_functions)."""
+        """Compute the design of (M22), equal for all components; (…, n_functions)."""
         design = np.tensordot(self.functions, rule.diffusion, axes=(-2, 0))
         return np.asarray(design if noise is None else design @ noise.correction.T)
 
     def diffusion_response(
         self, rule: SamplingRule, pair: Pair, drift: Floats, noise: MeasurementNoise | None = None
     ) -> Floats:
-        """Of (M22), with the drift's part removed; (…,) for drift (d, n_functions)."""
+        """Compute the response of (M22) less the drift's part; (…,) for drift (d, n_functions)."""
         (p, q), layout = pair, self.layout
         response = self.moments[..., pairs_of(layout.dimension).index(pair)] @ np.array(
             rule.moments
@@ -123,7 +132,8 @@ class WindowProducts:
                 if noise is None:
                     expected = products[..., one, :] @ along
                 else:
-                    # D_k holds the noise of X_k too: E[η_p b̃(X + η)] = Σ_r S_pr ∂_r b(X). Vectors first: the sums are many.
+                    # D_k holds the noise of X_k too: E[η_p b̃(X + η)] = Σ_r S_pr ∂_r b(X). Vectors
+                    # are multiplied first, because the sums are many.
                     expected = products[..., one, :] @ (noise.correction.T @ along) - functions @ (
                         noise.shared(one) @ along
                     )
@@ -132,16 +142,22 @@ class WindowProducts:
 
 
 def layout_of(space: Space, library: Library, rule: SamplingRule) -> Layout:
-    """Of the rule's products."""
+    """Return the layout of the rule's products."""
     return Layout(len(rule.drift), library.internal_size, crosses_of(rule), space.dimension)
 
 
 def products_of(
     stretch: Stretch, space: Space, library: Library, rule: SamplingRule
 ) -> WindowProducts:
-    """Of every window of a stretch; (n, n_columns)."""
+    """Compute the products of every window of a stretch; (n, n_columns).
+
+    Parameters
+    ----------
+    stretch, space, library, rule : windows, internal units, library, sampling rule
+    """
     d, layout = space.dimension, layout_of(space, library, rule)
-    # Column by column in memory: each is written at once, and products with the instruments read them so.
+    # Columns are contiguous in memory: each is written at once, and products with the instruments
+    # read them so.
     columns = np.empty((layout.ends[-1] + 1, stretch.size)).T
     out = WindowProducts(columns, layout)
     functions, step = library.internal(stretch.y), stretch.steps[rule.lead :].mean(axis=0)

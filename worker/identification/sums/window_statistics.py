@@ -1,4 +1,4 @@
-"""Sums over windows of instrument-weighted products, block by block, and a bounded sample of single windows beside them."""
+"""Sums over windows of instrument-weighted products by block, and a bounded sample of windows."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -21,11 +21,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointStatistics:
-    """Sums over windows n with instruments Φ_j(z_n) at their first sample; `+` merges disjoint sets of windows.
+    """Sums over windows n with instruments Φ_j(z_n) at their first sample.
 
-    n_windows        number of windows
-    time             Σ h           time_squared   Σ h²
-    products         columns (n_blocks, n_instruments, n_columns) of Σ Φ_j products
+    Statistics of disjoint sets of windows are merged by `+`.
+
+    n_windows      number of windows
+    time           Σ h
+    time_squared   Σ h²
+    products       columns (n_blocks, n_instruments, n_columns) of Σ Φ_j products
     """
 
     n_windows: int
@@ -34,7 +37,7 @@ class JointStatistics:
     products: WindowProducts
 
     def of_blocks(self, every: int) -> "JointStatistics":
-        """Those of every k-th block only, as the sums of a record of its own; their time in proportion."""
+        """Return the statistics of every k-th block, with time and windows in proportion."""
         chosen = WindowProducts(self.products.columns[::every], self.products.layout)
         share = len(chosen.columns) / len(self.products.columns)
         return JointStatistics(
@@ -59,19 +62,20 @@ class Evaluated(Protocol):
     """Instruments of any kind."""
 
     @property
-    def library(self) -> Library: ...
+    def library(self) -> Library:
+        """Library of the internal functions."""
 
     def at(self, y: Floats) -> tuple[Floats, ...]:
-        """(n, d) → groups of instruments, each (n, …)."""
+        """Evaluate groups of instruments, each (n, …), at internal states (n, d)."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointPass:
-    """Of every block, Σ Φ_j products (n, n_instruments, n_columns) and Σ h, Σ h² (n, 2).
+    """Pass for Σ Φ_j products (n, n_instruments, n_columns) and Σ h, Σ h² (n, 2) of every block.
 
     blocks    (n_blocks, 2) first sample of each and one past its last
-    windows   which there are, and how many samples each has
+    windows   windows to walk
     """
 
     data: Trajectories
@@ -82,6 +86,7 @@ class JointPass:
     rule: SamplingRule
 
     def sums(self) -> BlockSums:
+        """Take the sums of the blocks."""
         walk = stretches(self.data, self.space, self.blocks, self.windows)
         return sums_of_stretches(walk, self.space, self.instruments, self.rule)
 
@@ -89,7 +94,12 @@ class JointPass:
 def gather(
     walk: Iterator[Stretch], space: Space, instruments: Evaluated, rule: SamplingRule
 ) -> JointStatistics | None:
-    """One pass over the windows. None of none."""
+    """Sum over the windows in one pass; None where there are none.
+
+    Parameters
+    ----------
+    walk, space, instruments, rule : windows, internal units, instruments, sampling rule
+    """
     return joint_statistics(
         sums_of_stretches(walk, space, instruments, rule), space, instruments, rule
     )
@@ -98,7 +108,12 @@ def gather(
 def sums_of_stretches(
     walk: Iterator[Stretch], space: Space, instruments: Evaluated, rule: SamplingRule
 ) -> BlockSums:
-    """As `JointPass` says: a matrix product a stretch, so that no array grows with their number."""
+    """Take the sums of a `JointPass`, by a matrix product a stretch, so that no array grows.
+
+    Parameters
+    ----------
+    walk, space, instruments, rule : windows, internal units, instruments, sampling rule
+    """
     library, lead = instruments.library, rule.lead
     sums: dict[int, Floats] = {}
     steps: dict[int, Floats] = {}
@@ -125,7 +140,13 @@ def sums_of_stretches(
 def joint_statistics(
     found: BlockSums, space: Space, instruments: Evaluated, rule: SamplingRule
 ) -> JointStatistics | None:
-    """From the sums of a `JointPass`. None of none."""
+    """Make statistics from the sums of a `JointPass`; None where there are no windows.
+
+    Parameters
+    ----------
+    found : sums of the pass
+    space, instruments, rule : internal units, instruments and sampling rule of the pass
+    """
     if not found.sums:
         return None
     columns, steps = found.sums
@@ -138,14 +159,14 @@ def joint_statistics(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """Every k-th window.
+    """Sample of every k-th window.
 
     instrument    (n, d) states at the windows' first samples
     functions     (n, n_functions) internal functions there
     products      columns (n, n_columns)
     step          (n,) h
     follows       (n,) whether the window starts one sample after the one before it here
-    run           windows are in runs of so many; ∞ where all of the record's are here
+    run           length of the runs of windows; ∞ where all windows of the record are here
     """
 
     instrument: Floats
@@ -156,7 +177,7 @@ class Sample:
     run: float
 
     def pairs(self, lag: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Positions of windows and of those that start `lag` samples later."""
+        """Find the positions of windows, and of those that start `lag` samples later."""
         together = np.ones(max(len(self.follows) - lag, 0), dtype=np.bool_)
         for k in range(1, lag + 1):
             together &= self.follows[k : len(self.follows) - lag + k]
@@ -167,7 +188,13 @@ class Sample:
 def take_sample(
     walk: Iterator[Stretch], space: Space, instruments: Instruments, rule: SamplingRule, run: float
 ) -> Sample:
-    """Of all windows of a walk, which takes them in runs of this length."""
+    """Collect all windows of a walk. Raise ValueError where there are none.
+
+    Parameters
+    ----------
+    walk, space, instruments, rule : windows, internal units, instruments, sampling rule
+    run : length of the runs of windows in the walk
+    """
     library = instruments.library
     states, columns, steps, follows, layout = [], [], [], [], None
     for stretch in walk:

@@ -7,8 +7,8 @@ from worker.documents.generator import analysis_of
 from worker.generator.analysis import analyse, analysis
 from worker.generator.circle.correlations import CircleCorrelations
 from worker.generator.process import FloatArray, ScalarProcess
-from worker.generator.quantities.correlations import Memory
-from worker.generator.quantities.passage import PassageCurve
+from worker.generator.quantities.correlations import Correlations
+from worker.generator.quantities.passages import PassageCurve
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.uncertainty.confidence_intervals import intervals_over
 
@@ -25,9 +25,9 @@ def driven(push: float, pull: float = 0.0, twice: float = 0.0, a: float = 2.0) -
     )
 
 
-def memory_of(report: GeneratorReport) -> Memory:
-    assert isinstance(report.memory, Memory)
-    return report.memory
+def correlations_of(report: GeneratorReport) -> Correlations:
+    assert isinstance(report.correlations, Correlations)
+    return report.correlations
 
 
 def decay(push: FloatArray, lags: FloatArray) -> FloatArray:
@@ -42,13 +42,16 @@ def power(push: FloatArray, frequencies: FloatArray) -> FloatArray:
 
 def test_the_memory_of_a_free_rotation_has_the_bands_of_its_closed_form() -> None:
     pushes, reference = np.linspace(0.5, 1.5, 41), analysis(driven(1.0))
-    found, memory = (
+    found, correlations = (
         intervals_over([driven(push) for push in pushes], reference, 0.9),
-        memory_of(reference.report),
+        correlations_of(reference.report),
     )
     for band, curves in (
-        (found.band("memory", "autocorrelation"), decay(pushes[:, None], memory.lags)),
-        (found.band("memory", "power_spectrum"), power(pushes[:, None], memory.frequencies)),
+        (found.band("correlations", "autocorrelation"), decay(pushes[:, None], correlations.lags)),
+        (
+            found.band("correlations", "power_spectrum"),
+            power(pushes[:, None], correlations.frequencies),
+        ),
     ):
         assert band is not None
         np.testing.assert_allclose(
@@ -64,7 +67,7 @@ def test_the_memory_of_a_free_rotation_has_the_bands_of_its_closed_form() -> Non
             > 1e-2
         )
     low, high = np.quantile(pushes, SHARES, method="nearest")
-    assert found.range("memory", "integrated_times", 0) == pytest.approx(
+    assert found.range("correlations", "integrated_times", 0) == pytest.approx(
         (1 / (1 + high**2), 1 / (1 + low**2)), rel=1e-9
     )
     assert found.ranges("spectrum", "eigenvalues", "im")[:2] == (
@@ -78,9 +81,9 @@ def test_a_band_of_memories_holds_the_share_of_samples_at_a_lag_that_it_says() -
     pushes, reference = 1 + 0.1 * random.standard_normal(70), analysis(driven(1.0))
     found, lags = (
         intervals_over([driven(push) for push in pushes], reference, 0.8),
-        memory_of(reference.report).lags,
+        correlations_of(reference.report).lags,
     )
-    band = found.band("memory", "autocorrelation")
+    band = found.band("correlations", "autocorrelation")
     assert band is not None
     fresh = decay(1 + 0.1 * random.standard_normal((4000, 1)), lags)
     inside = np.mean((fresh >= band[0][0]) & (fresh <= band[1][0]), axis=0)
@@ -94,21 +97,21 @@ def test_curves_and_quantiles_of_a_sample_are_those_of_its_own_analysis(
     asked: tuple[float, float],
 ) -> None:
     reference = analysis(driven(0.1, 0.3, 0.8, 0.5), passages=[asked])
-    known, memory = reference.report.passages[0].law, memory_of(reference.report)
-    assert reference.near is not None
+    known, correlations = reference.report.passages[0].law, correlations_of(reference.report)
+    assert reference.perturbed is not None
     assert isinstance(known, PassageCurve)
     for model in (driven(0.12, 0.28, 0.85, 0.47), driven(0.07, 0.33, 0.77, 0.52)):
-        sample, own = reference.near(model), analyse(model, passages=[asked])
-        law, own_memory = own.passages[0].law, memory_of(own)
+        sample, own = reference.perturbed(model), analyse(model, passages=[asked])
+        law, own_correlations = own.passages[0].law, correlations_of(own)
         assert isinstance(law, PassageCurve)
         # A law is given to a thousandth of its peak, the early times of it to as much.
         assert np.log(sample.passages[0].quantiles) == pytest.approx(
             np.log(law.quantiles), abs=1e-3
         )
-        curve = own_memory.correlations.autocorrelation(memory.lags)[0]
-        spectrum = own_memory.correlations.power_spectrum(memory.frequencies)[0]
-        assert memory_of(sample).autocorrelation[0] == pytest.approx(curve, abs=1e-6)
-        assert memory_of(sample).power_spectrum[0] == pytest.approx(spectrum, rel=1e-5)
+        curve = own_correlations.functions.autocorrelation(correlations.lags)[0]
+        spectrum = own_correlations.functions.power_spectrum(correlations.frequencies)[0]
+        assert correlations_of(sample).autocorrelation[0] == pytest.approx(curve, abs=1e-6)
+        assert correlations_of(sample).power_spectrum[0] == pytest.approx(spectrum, rel=1e-5)
         assert own.spectrum is not None
         assert sample.spectrum is not None
         assert sample.spectrum.eigenvalues.real == pytest.approx(
@@ -116,38 +119,38 @@ def test_curves_and_quantiles_of_a_sample_are_those_of_its_own_analysis(
         )
         # Negative control: they are not the reference's.
         assert np.max(np.abs(np.log(known.quantiles) - np.log(law.quantiles))) > 5e-3
-        assert np.max(np.abs(curve - memory.autocorrelation[0])) > 1e-2
+        assert np.max(np.abs(curve - correlations.autocorrelation[0])) > 1e-2
 
 
 def test_a_law_much_narrower_than_the_references_is_not_had_from_as_few_modes() -> None:
     """Two wells, so steep that their law has higher modes."""
     reference = analysis(driven(0.0, 0.0, 0.8, 0.8))
     model = driven(0.0, 0.0, 2.3, 0.3)
-    assert reference.near is not None
-    sample, own, memory = (
-        reference.near(model),
-        memory_of(analyse(model)),
-        memory_of(reference.report),
+    assert reference.perturbed is not None
+    sample, own, correlations = (
+        reference.perturbed(model),
+        correlations_of(analyse(model)),
+        correlations_of(reference.report),
     )
-    curve = own.correlations.autocorrelation(memory.lags)[0]
-    assert memory_of(sample).autocorrelation[0] == pytest.approx(curve, abs=1e-5)
+    curve = own.functions.autocorrelation(correlations.lags)[0]
+    assert correlations_of(sample).autocorrelation[0] == pytest.approx(curve, abs=1e-5)
     # Negative control: on the modes that are enough for the reference it is not.
-    assert isinstance(memory.correlations, CircleCorrelations)
-    assert memory.correlations.few is not None
+    assert isinstance(correlations.functions, CircleCorrelations)
+    assert correlations.functions.few is not None
     coarse = CircleCorrelations.of(
-        model, -np.pi, 2 * np.pi, memory.correlations.few
-    ).autocorrelation(memory.lags)[0]
+        model, -np.pi, 2 * np.pi, correlations.functions.few
+    ).autocorrelation(correlations.lags)[0]
     assert np.max(np.abs(coarse - curve)) > 0.01
 
 
 @pytest.mark.slow
 def test_weak_noise_has_no_memory_and_no_band_but_settled_rates() -> None:
     reference = analysis(driven(0.1, 1.0, 0.5, 0.02))
-    assert not isinstance(reference.report.memory, Memory)
+    assert not isinstance(reference.report.correlations, Correlations)
     noises = np.linspace(0.018, 0.022, 20)
     found = intervals_over([driven(0.1, 1.0, 0.5, a) for a in noises], reference, 0.9999)
-    assert found.band("memory", "autocorrelation") is None
-    assert found.range("memory", "integrated_times", 0) is None
+    assert found.band("correlations", "autocorrelation") is None
+    assert found.range("correlations", "integrated_times", 0) is None
     assert found.range("probability_current") is not None
     fastest, interval = (
         analyse(driven(0.1, 1.0, 0.5, 0.018)).spectrum,
@@ -167,8 +170,8 @@ def test_the_document_has_them() -> None:
     assert document.power_spectrum is not None
     assert document.spectrum is not None
     for values_ci, band in (
-        (document.autocorrelation.values_ci, found.band("memory", "autocorrelation")),
-        (document.power_spectrum.values_ci, found.band("memory", "power_spectrum")),
+        (document.autocorrelation.values_ci, found.band("correlations", "autocorrelation")),
+        (document.power_spectrum.values_ci, found.band("correlations", "power_spectrum")),
     ):
         assert band is not None
         np.testing.assert_array_equal(np.array(values_ci["x"]), np.array(band)[:, 0])
@@ -180,6 +183,6 @@ def test_the_document_has_them() -> None:
     )
     assert None not in found.ranges("passages", 0, "quantiles")
     assert document.autocorrelation.integrated_time["x"].ci == found.range(
-        "memory", "integrated_times", 0
+        "correlations", "integrated_times", 0
     )
     assert analysis_of(reference.report, None).autocorrelation.values_ci == {}

@@ -1,4 +1,4 @@
-"""Feller's classification of the ends against the textbooks' table (Karlin and Taylor 1981, chapter 15)."""
+"""Feller's classes of the ends against Karlin and Taylor's table (1981, chapter 15)."""
 
 from collections.abc import Callable
 from typing import Literal

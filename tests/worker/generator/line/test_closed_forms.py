@@ -74,7 +74,8 @@ def test_double_well_has_the_rates_and_escape_times_of_the_method_page() -> None
 
 
 def test_double_well_has_the_rates_of_schrodingers_equation() -> None:
-    # −√π L/√π = −½a d²/dx² + b²/2a + ½b' on 120 sines. The method page's third and fourth rate are 2e-6 and 3e-6 too low.
+    # −√π L/√π = −½a d²/dx² + b²/2a + ½b' on 120 sines. The method page's third and fourth rate are
+    # 2e-6 and 3e-6 too low.
     a, k = 0.25, np.arange(1, 121)
     nodes, weights = leggauss(400)
     x = 3 * nodes

@@ -1,4 +1,4 @@
-"""Committors, splitting probabilities and exit times of one coordinate against closed forms and quadrature."""
+"""Committors, splitting probabilities and exit times on the line against closed forms."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from scipy.special import dawsn, erfi
 
 from worker.generator.analysis import analyse
 from worker.generator.process import FloatArray, ScalarProcess
-from worker.generator.quantities.committor import Committor
+from worker.generator.quantities.passages import Committor
 from worker.generator.quantities.regions import Region
 
 INF = np.inf
@@ -49,9 +49,7 @@ def test_linear_process_to_full_relative_accuracy_however_small() -> None:
     np.testing.assert_allclose(back[:-1], 1 - q[:-1], atol=1e-14)
 
 
-def test_committor_needs_no_stationary_law_and_takes_intervals_by_the_ends_that_face_each_other() -> (
-    None
-):
+def test_committor_needs_no_stationary_law_and_takes_intervals_by_facing_ends() -> None:
     pair = (Region(((-INF, -1.0),)), Region(((2.0, INF),)))
     report = analyse(straight(0.5, 0.8), committors=[pair])
     assert not report.ergodic
@@ -121,7 +119,8 @@ def test_exit_probabilities_and_times_keep_their_digits_over_a_high_barrier() ->
     expected = resistance(-1.2, -1.0) / (resistance(-1.2, 0.0) + resistance(0.0, 1.0))
     assert expected < 1e-10
     assert far.probability_high == pytest.approx(expected, rel=1e-8)
-    # −2 is uphill by 380 kT: the process leaves over the barrier, and a way that is never taken makes no difference.
+    # −2 is uphill by 380 kT: the process leaves over the barrier, and a way that is never taken
+    # makes no difference.
     passage = analyse(double_well(a), passages=[(-1.0, 1.0)]).passages[0]
     assert near.probability_high == pytest.approx(1, abs=1e-12)
     assert near.mean_time.value == pytest.approx(passage.mean_time.value, rel=1e-9)

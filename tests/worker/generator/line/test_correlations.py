@@ -1,4 +1,4 @@
-"""Autocorrelation function, power spectrum and integrated time against closed forms and against other discretisations."""
+"""Autocorrelation, power spectrum and integrated time against closed forms and other meshes."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from scipy.linalg import expm
 from worker.generator.analysis import analyse
 from worker.generator.numerics.laplace_inversion import from_transform
 from worker.generator.process import ScalarProcess
-from worker.generator.quantities.correlations import Memory, NoMemory
+from worker.generator.quantities.correlations import Correlations, NoCorrelations
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.request import autocorrelation, power_spectrum
 
@@ -58,16 +58,16 @@ def pendulum(force: float, strength: float, a: float) -> ScalarProcess:
     )
 
 
-def memory(report: GeneratorReport) -> Memory:
-    assert isinstance(report.memory, Memory)
-    return report.memory
+def correlations(report: GeneratorReport) -> Correlations:
+    assert isinstance(report.correlations, Correlations)
+    return report.correlations
 
 
 @pytest.mark.parametrize("name", LINEAR_DRIFT)
 def test_linear_drift_has_an_exponential_and_a_lorentzian(name: str) -> None:
     model, rate = LINEAR_DRIFT[name]
     report = analyse(model)
-    found, variance = memory(report), report.stationary.covariance[0][0]
+    found, variance = correlations(report), report.stationary.covariance[0][0]
     assert found.lags[0] == 0
     assert found.lags[-1] == pytest.approx(5 / rate, rel=1e-4)
     np.testing.assert_allclose(found.autocorrelation[0], np.exp(-rate * found.lags), atol=1e-5)
@@ -100,7 +100,7 @@ def test_double_well_against_schrodingers_equation(tilt: float) -> None:
     np.testing.assert_allclose(autocorrelation(report, lags)[0], exact, atol=3e-6)
     spectrum = 4 * (rates / (rates**2 + (2 * np.pi * frequencies[:, None]) ** 2)) @ share
     np.testing.assert_allclose(power_spectrum(report, frequencies)[0], spectrum, rtol=2e-5)
-    assert memory(report).integrated_times[0].value == pytest.approx(
+    assert correlations(report).integrated_times[0].value == pytest.approx(
         np.sum(share / rates) / variance, rel=1e-8
     )
 
@@ -108,7 +108,7 @@ def test_double_well_against_schrodingers_equation(tilt: float) -> None:
 @pytest.mark.parametrize("kt", [20, 40])
 def test_over_a_high_barrier_the_slowest_rate_alone_is_seen(kt: float) -> None:
     report = analyse(double_well(1 / (2 * kt)))
-    found, rate = memory(report), report.spectrum.eigenvalues[0].real
+    found, rate = correlations(report), report.spectrum.eigenvalues[0].real
     share = found.autocorrelation[0][10] * np.exp(rate * found.lags[10])
     assert share == pytest.approx(1, abs=0.1)
     np.testing.assert_allclose(
@@ -130,7 +130,7 @@ def test_power_spectrum_adds_up_to_the_variance_and_begins_with_the_integrated_t
     model: ScalarProcess,
 ) -> None:
     report = analyse(model)
-    found = memory(report)
+    found = correlations(report)
     slow = report.spectrum.eigenvalues[0].real
     # Beyond the last frequency S falls like 1/f², and the integral of that is S·f.
     f = np.geomspace(1e-4 * slow, 300 * slow, 3000)
@@ -144,7 +144,7 @@ def test_power_spectrum_adds_up_to_the_variance_and_begins_with_the_integrated_t
 
 def test_angle_that_is_driven_round_has_a_damped_cosine() -> None:
     report = analyse(pendulum(2.0, 0.0, 0.5))
-    found = memory(report)
+    found = correlations(report)
     np.testing.assert_allclose(
         found.autocorrelation[0], np.exp(-found.lags / 4) * np.cos(2 * found.lags), atol=1e-12
     )
@@ -159,7 +159,8 @@ def test_pendulum_against_a_chain_of_steps(force: float, a: float) -> None:
     n, lags = 400, np.array([0.1, 1.0, 4.0])
     width = 2 * np.pi / n
     x = width * np.arange(n)
-    # Steps to either side whose rates have the drift and the diffusion of the model to second order.
+    # Steps to either side whose rates have the drift and the diffusion of the model to second
+    # order.
     ahead, back = (
         a / (2 * width**2) + side * (force - np.sin(x)) / (2 * width) for side in (1, -1)
     )
@@ -186,14 +187,14 @@ def test_without_a_variance_there_is_a_reason() -> None:
                 lambda x, k=rate: -k * x, lambda x: 1 + x**2, lambda x, k=rate: -k + 0 * x
             )
         )
-        assert isinstance(report.memory, NoMemory)
-        assert word in report.memory.reason
+        assert isinstance(report.correlations, NoCorrelations)
+        assert word in report.correlations.reason
         assert autocorrelation(report, np.array([1.0])) is None
 
 
 def test_correlations_that_decay_like_a_power_have_a_function_and_no_integrated_time() -> None:
     # π ~ |x|^−4.4, where the noise does not grow: excursions last as long as their square.
-    found = memory(
+    found = correlations(
         analyse(ScalarProcess(lambda x: -x / (1 + x**2), lambda x: 0.45 + 0 * x, lambda x: 0 * x))
     )
     assert found.integrated_times[0].value is None
@@ -203,7 +204,7 @@ def test_correlations_that_decay_like_a_power_have_a_function_and_no_integrated_
 
 def test_without_a_stationary_law_there_is_no_autocorrelation() -> None:
     report = analyse(ScalarProcess(lambda x: 0 * x, lambda x: 1 + 0 * x, lambda x: 0 * x))
-    assert report.memory is None
+    assert report.correlations is None
     assert autocorrelation(report, np.array([1.0])) is None
     walled = analyse(
         ScalarProcess(lambda x: 0 * x, lambda x: 1 + 0 * x, lambda x: 0 * x),
@@ -211,12 +212,12 @@ def test_without_a_stationary_law_there_is_no_autocorrelation() -> None:
         reflecting_ends=True,
     )
     # ∫ N²·2/a / variance with N = x(x − 1)/2 on (0, 1).
-    assert memory(walled).integrated_times[0].value == pytest.approx(2 * 12 / 120, rel=1e-9)
+    assert correlations(walled).integrated_times[0].value == pytest.approx(2 * 12 / 120, rel=1e-9)
 
 
 def test_number_of_lags_and_frequencies_is_as_asked_and_lags_may_be_negative() -> None:
     report = analyse(double_well(0.25), lags=7, frequencies=11)
-    found = memory(report)
+    found = correlations(report)
     assert found.lags.shape == (7,)
     assert found.power_spectrum.shape == (1, 11)
     lags = np.array([-3.0, 0.0, 3.0])

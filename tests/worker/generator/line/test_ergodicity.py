@@ -157,7 +157,10 @@ def test_fitted_tail_that_turns_outward_beyond_the_data_is_called_extrapolation(
 
 
 def quartic_tail(strength: float) -> ScalarProcess:
-    """The double well b = x − x³ with a tail that turns outward at x ≈ 1/strength, over a barrier of about 2/strength⁴ kT."""
+    """The double well b = x − x³ with a tail that turns outward at x ≈ 1/strength.
+
+    The barrier there is about 2/strength⁴ kT high.
+    """
     return model(
         lambda x: x - x**3 + strength * x**4,
         lambda x: 0.25 + zero(x),

@@ -1,4 +1,4 @@
-"""Where the data were decides nothing that the model alone says: law, rates, times and memory are the same for any range."""
+"""Where the data were decides nothing: distribution, rates, times and correlations stay."""
 
 import numpy as np
 import pytest
@@ -11,9 +11,9 @@ from worker.generator.line import analysis
 from worker.generator.line.domain import domain_scan
 from worker.generator.numerics.quadrature import NODES, WEIGHTS
 from worker.generator.process import FloatArray, ScalarProcess
-from worker.generator.quantities.correlations import Memory
+from worker.generator.quantities.correlations import Correlations
 from worker.generator.quantities.report import GeneratorReport, Range
-from worker.generator.quantities.stationary import StationaryLaw
+from worker.generator.quantities.stationary import StationaryDistribution
 
 AT = 7.48
 
@@ -30,9 +30,9 @@ def polynomial_process(b: list[float], a: list[float], low: float = -np.inf) -> 
 
 def numbers(report: GeneratorReport) -> FloatArray:
     """Mean over its deviation, variance, three rates and the integrated time."""
-    law, memory = report.stationary, report.memory
-    assert isinstance(law, StationaryLaw)
-    assert isinstance(memory, Memory)
+    law, correlations = report.stationary, report.correlations
+    assert isinstance(law, StationaryDistribution)
+    assert isinstance(correlations, Correlations)
     assert report.spectrum is not None
     mean, variance = law.mean[0], law.covariance[0][0]
     assert mean is not None
@@ -42,7 +42,7 @@ def numbers(report: GeneratorReport) -> FloatArray:
         1 + (mean - AT) / np.sqrt(variance),
         variance,
         *rates,
-        memory.integrated_times[0].value,
+        correlations.integrated_times[0].value,
     ]
     return np.array(found, dtype=np.float64)
 
@@ -80,7 +80,8 @@ def test_without_the_cut_modes_behind_the_law_are_among_its_rates(
     assert found[2] < 0.99 * alone[2]
 
 
-# Found by drawing polynomials at random: the drift's factors, its sign and size, the noise, and a range of data.
+# Found by drawing polynomials at random: the drift's factors, its sign and size, the noise, and a
+# range of data.
 HARD: dict[str, tuple[list[float], list[float], Range]] = {
     "a deeper well, which the data do not show": (
         [48686.1718, -332.3949, -9438.8705, -519.8721, 526.1743, 44.3607, -8.5061, -0.8725],
@@ -140,7 +141,7 @@ def test_models_drawn_at_random_are_the_same_for_any_data(name: str) -> None:
 def test_rates_are_those_of_the_well_that_holds_the_law(name: str) -> None:
     report = hard(name, observed=True)
     law = report.stationary
-    assert isinstance(law, StationaryLaw)
+    assert isinstance(law, StationaryDistribution)
     assert report.spectrum is not None
     assert law.covariance[0][0] is not None
     b, a, _ = HARD[name]
@@ -170,7 +171,8 @@ def test_the_way_down_a_steep_slope_takes_the_drifts_time() -> None:
     b, a, _ = HARD[name]
     passage = hard(name, observed=True).passages[0]
 
-    # The time per length is 2M/(aπ) = ∫_0^∞ (2/a) exp(ψ(s − y) − ψ(s)) dy; panels are graded towards both ends and y = 0.
+    # The time per length is 2M/(aπ) = ∫_0^∞ (2/a) exp(ψ(s − y) − ψ(s)) dy; panels are graded
+    # towards both ends and y = 0.
     way = passage.to - passage.start
     graded = np.append(0.0, np.geomspace(1e-4, way / 2, 60))
     s, weight = gauss(np.union1d(graded, way - graded))

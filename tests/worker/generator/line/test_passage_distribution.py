@@ -8,7 +8,7 @@ from scipy.special import erfc, log_ndtr, ndtr
 
 from worker.generator.analysis import analyse
 from worker.generator.process import FloatArray, ScalarProcess
-from worker.generator.quantities.passage import NoCurve, PassageCurve
+from worker.generator.quantities.passages import NoCurve, PassageCurve
 
 Law = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
@@ -133,7 +133,8 @@ def test_a_passage_too_short_for_the_cells_has_a_reason_and_no_wrong_curve() -> 
 
 
 def test_from_a_rare_state_into_the_well_and_out_again_the_time_is_exponential() -> None:
-    # 50 kT up the side of the well: it is found at once, and then left over 60 kT on the other side.
+    # 50 kT up the side of the well: it is found at once, and then left over 60 kT on the other
+    # side.
     passage = analyse(linear(0.02), passages=[(-0.7, 0.8)]).passages[0]
     assert isinstance(passage.law, PassageCurve)
     mean = passage.mean_time.value
@@ -143,7 +144,8 @@ def test_from_a_rare_state_into_the_well_and_out_again_the_time_is_exponential()
 
 
 def test_start_on_the_top_of_a_barrier_has_a_law_of_two_time_scales() -> None:
-    # From near the top of the barrier to the right well: half the paths go there at once, half fall back and wait 20 kT.
+    # From near the top of the barrier to the right well: half the paths go there at once, half fall
+    # back and wait 20 kT.
     model = ScalarProcess(lambda x: x - x**3, lambda x: 0.025 + 0 * x, lambda x: 1 - 3 * x**2)
     report = analyse(model, passages=[(0.0, 1.0)])
     law, slow = report.passages[0].law, report.passages[0].mean_time.value

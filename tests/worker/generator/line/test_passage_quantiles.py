@@ -1,4 +1,4 @@
-"""Intervals of passage times' quantiles: the time until a linear process is first at its mean, and others' own laws."""
+"""Intervals of quantiles: the time until a linear process is first at its mean, and others."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from scipy.special import erfcinv
 from worker.documents.generator import analysis_of
 from worker.generator.analysis import analyse, analysis
 from worker.generator.process import ScalarProcess
-from worker.generator.quantities.passage import PROBABILITIES, PassageCurve
+from worker.generator.quantities.passages import PROBABILITIES, PassageCurve
 from worker.generator.uncertainty.confidence_intervals import intervals_over
 
 
@@ -54,12 +54,12 @@ def test_near_another_model_they_are_those_of_the_models_own_law(pair: tuple[flo
     models = [double_well(0.2375, 1.04, 0.01), double_well(0.265, 0.97, -0.02)]
     known = reference.report.passages[0].law
     assert isinstance(known, PassageCurve)
-    assert reference.near is not None
+    assert reference.perturbed is not None
     for model in models:
         law = analyse(model, passages=[pair]).passages[0].law
         assert isinstance(law, PassageCurve)
         own, itself = (
-            np.log(reference.near(process).passages[0].quantiles)
+            np.log(reference.perturbed(process).passages[0].quantiles)
             for process in (model, reference.process)
         )
         # What the cells miss of the reference they miss of the model.

@@ -1,4 +1,4 @@
-"""Standard deviations and quantiles of passage times against quadrature, closed forms and simulated passages."""
+"""Deviations and quantiles of first-passage times against closed forms and simulated passages."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from scipy.integrate import quad
 
 from worker.generator.analysis import analyse
 from worker.generator.process import ScalarProcess
-from worker.generator.quantities.passage import PROBABILITIES, Passage
+from worker.generator.quantities.passages import PROBABILITIES, Passage
 
 Function = Callable[[float], float]
 
@@ -124,7 +124,10 @@ def test_too_long_excursions_have_no_variance(depth: float, finite: bool) -> Non
 
 @pytest.mark.slow
 def test_simulated_passages_have_this_mean_spread_and_these_quantiles() -> None:
-    """Euler steps with the bridge's chance to have crossed between two samples: what is left of the step's error is O(Δt)."""
+    """Euler steps with the bridge's chance to have crossed between two samples.
+
+    What is left of the step's error is O(Δt).
+    """
     n, dt, a = 1_000, 2e-3, 0.25
     generator, x, times = np.random.default_rng(0), np.full(n, -1.0), np.full(n, np.nan)
     for step in range(200_000):
@@ -144,7 +147,8 @@ def test_simulated_passages_have_this_mean_spread_and_these_quantiles() -> None:
     found = passage(double_well(a), -1.0, 0.0)
     assert found.mean_time.value is not None
     assert found.deviation is not None
-    # Three standard errors; that of the standard deviation is σ √((kurtosis − 1)/4n) with 9 for an exponential.
+    # Three standard errors; that of the standard deviation is σ √((kurtosis − 1)/4n) with 9 for an
+    # exponential.
     assert abs(times.mean() - found.mean_time.value) < 3 * times.std() / np.sqrt(n)
     assert abs(times.std() - found.deviation.value) < 3 * times.std() * np.sqrt(8 / (4 * n))
     over = (times[:, None] <= np.array(found.law.quantiles)).mean(axis=0)

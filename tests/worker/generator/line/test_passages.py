@@ -52,7 +52,8 @@ def test_multiplicative_noise_against_nested_quadrature() -> None:
 
 
 def test_square_root_process_hits_a_level_from_its_end() -> None:
-    # T(x → y) solves L T = −1: for a = σ²x, T = ∫ 2/(aπ) ∫π with an incomplete gamma; here σ² = 2κμ makes it elementary.
+    # T(x → y) solves L T = −1: for a = σ²x, T = ∫ 2/(aπ) ∫π with an incomplete gamma; here σ² = 2κμ
+    # makes it elementary.
     kappa, mean = 1.5, 0.4
     model = ScalarProcess(
         lambda x: kappa * (mean - x),
@@ -188,7 +189,8 @@ def test_jacobi_process_reaches_a_regular_end_in_finite_time() -> None:
 
 
 def test_far_well_behind_a_mountain_is_kept_and_its_time_given_as_a_power_of_ten() -> None:
-    # A fit's small false cubic term: a second well at x = 27.8 behind 10⁵ kT, and where all the probability is.
+    # A fit's small false cubic term: a second well at x = 27.8 behind 10⁵ kT, and where all the
+    # probability is.
     model = ScalarProcess(
         lambda x: -0.37 * x + 1.446 * x**2 - 0.0514 * x**3,
         lambda x: 0.02 + 0 * x,

@@ -1,4 +1,4 @@
-"""A model near one that was analysed has the numbers of its own analysis, on shared panels or on its own."""
+"""A model near one that was analysed has the numbers of its own analysis, on any panels."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -34,8 +34,8 @@ def far_from_the_origin(theta: float, a: float) -> ScalarProcess:
 
 
 def near(reference: Analysis, model: ScalarProcess) -> GeneratorReport:
-    assert reference.near is not None
-    return reference.near(model)
+    assert reference.perturbed is not None
+    return reference.perturbed(model)
 
 
 def rates_of(report: GeneratorReport) -> np.ndarray:
@@ -98,7 +98,7 @@ def test_models_near_another_have_the_numbers_of_their_own_analysis(
         assert here.probability_high == pytest.approx(there.probability_high, rel=1e-6)
         assert here.mean_time.log_value == pytest.approx(there.mean_time.log_value, abs=1e-6)
         assert here.mean_time.log_value != pytest.approx(other.mean_time.log_value, abs=1e-6)
-        memories = [report.memory.integrated_times[0].log_value for report in (sample, own)]  # type: ignore[union-attr]
+        memories = [report.correlations.integrated_times[0].log_value for report in (sample, own)]  # type: ignore[union-attr]
         assert memories[0] == pytest.approx(memories[1], abs=1e-6)
 
 
@@ -185,7 +185,8 @@ def test_a_model_that_turns_outward_where_the_data_were_is_not_held() -> None:
         lambda x: x - x**3 + 0.7 * x**4, lambda x: 0.25 + 0 * x, lambda x: 1 - 3 * x**2 + 2.8 * x**3
     )
     assert near(reference, stranger).stationary is None
-    # Without a range that was observed, nothing is unseen, and nothing is held: it runs away, and may never come back.
+    # Without a range that was observed, nothing is unseen, and nothing is held: it runs away, and
+    # may never come back.
     away = near(analysis(double_well()), with_tail(0.02))
     assert away.stationary is None
     assert None in log_times_of(away)
@@ -199,7 +200,8 @@ def test_a_model_that_turns_outward_where_the_data_were_is_not_held() -> None:
 def test_a_rival_far_steeper_or_with_noise_that_fades_beyond_the_data_has_its_own_rates(
     x3: float, a4: float, a2: float
 ) -> None:
-    # Where such a model was held, a gentle slope with weak noise relaxed slower than the model: 0.3 in place of 1.
+    # Where such a model was held, a gentle slope with weak noise relaxed slower than the model: 0.3
+    # in place of 1.
     def rival(x3: float = 0.0, a4: float = 0.0, a2: float = 0.0) -> ScalarProcess:
         return ScalarProcess(
             lambda x: -0.9 * x + x3 * x**3,
@@ -224,7 +226,8 @@ def curved(x3: float, growth: float = 0.25) -> ScalarProcess:
 
 @pytest.mark.parametrize(("x3", "growth"), [(0.0, 0.0), (-0.5, 0.0)], ids=["even", "steep"])
 def test_beside_a_reference_with_heavy_tails_light_ones_find_room(x3: float, growth: float) -> None:
-    # The reference's panels reach to x = 1 000; a density that falls like a Gaussian's is e^−1000000 there.
+    # The reference's panels reach to x = 1 000; a density that falls like a Gaussian's is
+    # e^−1000000 there.
     observed = (-1.6, 1.6)
     reference = analysis(curved(0.0), observed_range=observed, passages=[(-0.5, 0.5)])
     sample = near(reference, curved(x3, growth))

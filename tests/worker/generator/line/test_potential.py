@@ -1,4 +1,4 @@
-"""Intervals of densities, potentials, fixed points, barriers and currents against the samples' own closed forms."""
+"""Intervals of densities, potentials, fixed points, barriers and currents against closed forms."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from worker.documents.generator import analysis_of
 from worker.generator.analysis import analyse, analysis
 from worker.generator.process import FloatArray, ScalarProcess
 from worker.generator.quantities.report import GeneratorReport
-from worker.generator.quantities.stationary import StationaryLaw
+from worker.generator.quantities.stationary import StationaryDistribution
 from worker.generator.uncertainty.confidence_intervals import intervals_over
 from worker.generator.uncertainty.intervals import Intervals, Range
 
@@ -49,7 +49,7 @@ def heights(found: Intervals, count: int) -> list[tuple[Range | None, Range | No
 
 
 def grid_of(reference: GeneratorReport) -> FloatArray:
-    assert isinstance(reference.stationary, StationaryLaw)
+    assert isinstance(reference.stationary, StationaryDistribution)
     return reference.stationary.grid[0]
 
 
@@ -150,7 +150,7 @@ def test_a_drift_round_the_circle_has_its_own_velocity_and_a_flat_density() -> N
 
 
 def test_the_well_of_a_circle_is_followed_across_the_cut() -> None:
-    """The well asin(push) moves by little; its two barriers are unequal by the work of a turn, 2π push."""
+    """The well asin(push) moves little; its barriers differ by the work of a turn, 2π push."""
     turned = [
         ScalarProcess(
             lambda x, p=p: p + np.sin(x),

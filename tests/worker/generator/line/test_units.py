@@ -1,4 +1,4 @@
-"""Laws: the answer does not depend on units, on the side it is looked at from, or on how the state is written."""
+"""Laws: the answer does not depend on units, on the side, or on how the state is written."""
 
 import numpy as np
 import pytest
@@ -97,7 +97,8 @@ def test_units_and_origin_only_rescale_the_answer(
         analyse(in_units(name, length, origin, time), passages=[(start, to)]), length, origin, time
     )
     here = numbers(analyse(in_units(name, 1.0, 0.0, 1.0), passages=[PASSAGE]), 1.0, 0.0, 1.0)
-    # Positions near `shift` carry a relative rounding error of 2^−53; it enters the drift magnified by `shift`.
+    # Positions near `shift` carry a relative rounding error of 2^−53; it enters the drift magnified
+    # by `shift`.
     np.testing.assert_allclose(
         there, here, rtol=1e-5 if shift else 2e-6, atol=1e-9 if shift else 1e-11
     )

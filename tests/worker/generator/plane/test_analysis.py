@@ -15,8 +15,8 @@ from worker.generator.plane.box.initial_rectangle import first_rectangle
 from worker.generator.plane.grid_refinement import solve
 from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.report import GeneratorReport
-from worker.generator.quantities.stationary import SpatialLaw
-from worker.generator.request import Questions
+from worker.generator.quantities.stationary import MultivariateDistribution
+from worker.generator.request import AnalysisRequest
 from worker.jobs.parameters import process_of
 
 pytestmark = pytest.mark.slow
@@ -38,8 +38,8 @@ def rates_of(report: GeneratorReport) -> np.ndarray:
     return report.spectrum.eigenvalues
 
 
-def law_of(report: GeneratorReport) -> SpatialLaw:
-    assert isinstance(report.stationary, SpatialLaw), report.reason
+def law_of(report: GeneratorReport) -> MultivariateDistribution:
+    assert isinstance(report.stationary, MultivariateDistribution), report.reason
     return report.stationary
 
 
@@ -49,7 +49,7 @@ def sums(first: np.ndarray, second: np.ndarray, count: int) -> np.ndarray:
     return np.asarray(pairs[np.lexsort((-pairs.imag, np.round(pairs.real, 9)))][:count])
 
 
-def total(law: SpatialLaw) -> float:
+def total(law: MultivariateDistribution) -> float:
     return float(np.trapezoid(np.trapezoid(law.density, law.grid[1], axis=1), law.grid[0]))
 
 
@@ -65,7 +65,7 @@ UNDERDAMPED = model({"x": {"y": 1}, "y": {"x": 1, "x^3": -1, "y": -1}}, {"y,y": 
 
 
 def test_cells_give_the_closed_form_of_a_rotating_process_with_correlated_noise() -> None:
-    report = analysed_in_the_plane(ROTATING, Questions())[0]
+    report = analysed_in_the_plane(ROTATING, AnalysisRequest())[0]
     linear = linear_view(ROTATING, np.zeros(2), np.ones(2))
     assert linear is not None
     covariance = linear.covariance
@@ -158,7 +158,7 @@ def test_where_a_coefficient_has_no_value_is_named() -> None:
 
 def test_harmonic_oscillator_on_cells_has_its_complex_pair() -> None:
     process = model({"x": {"y": 1}, "y": {"x": -1, "y": -1}}, {"y,y": {"1": 2.0}})
-    report = analysed_in_the_plane(process, Questions())[0]
+    report = analysed_in_the_plane(process, AnalysisRequest())[0]
     assert rates_of(report)[0] == pytest.approx(0.5 + np.sqrt(0.75) * 1j, rel=1e-3)
     assert np.array(law_of(report).covariance) == pytest.approx(np.eye(2), abs=1e-3)
 

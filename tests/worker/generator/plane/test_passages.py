@@ -9,7 +9,7 @@ from scipy.sparse.linalg import spsolve
 from contract.generator import ModelTerms
 from worker.generator.analysis import Analysis, analyse, analysis
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.quantities.passage import SpatialPassage
+from worker.generator.quantities.passages import SpatialPassage
 from worker.generator.quantities.regions import Place, Region
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.uncertainty.confidence_intervals import intervals_over
@@ -225,8 +225,8 @@ def test_models_on_coarse_cells_have_the_times_and_committors_of_their_own_lines
     two_wells: Analysis,
 ) -> None:
     there, found = two_wells.report.between[len(REFUSED)], two_wells.report.committors[0].found
-    assert two_wells.near is not None
-    own, itself = two_wells.near(wells(0.28)), two_wells.near(wells(0.25))
+    assert two_wells.perturbed is not None
+    own, itself = two_wells.perturbed(wells(0.28)), two_wells.perturbed(wells(0.25))
 
     def log_of(report: GeneratorReport, number: int) -> np.ndarray:
         passage = report.between[number]

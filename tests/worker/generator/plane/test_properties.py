@@ -7,7 +7,7 @@ from contract.generator import ModelTerms
 from worker.generator.analysis import analyse
 from worker.generator.process import FloatArray
 from worker.generator.quantities.report import GeneratorReport
-from worker.generator.quantities.stationary import SpatialLaw
+from worker.generator.quantities.stationary import MultivariateDistribution
 from worker.jobs.parameters import process_of
 
 
@@ -47,7 +47,7 @@ def numbers(report: GeneratorReport, seen: Seen) -> FloatArray:
     assert report.ergodic, report.reason
     assert report.spectrum is not None
     law = report.stationary
-    assert isinstance(law, SpatialLaw)
+    assert isinstance(law, MultivariateDistribution)
     assert law.circulation is not None
     assert law.entropy_production is not None
     mean = seen.own(np.array(law.mean, dtype=float)[None])[0]

@@ -6,7 +6,7 @@ from scipy.linalg import solve_continuous_lyapunov
 
 from contract.generator import ModelTerms
 from worker.generator.analysis import analyse
-from worker.generator.quantities.simulated import Simulated, SimulatedLaw
+from worker.generator.quantities.stationary import Simulated, SimulatedLaw
 from worker.generator.simulation.distribution import simulated_law
 from worker.generator.simulation.runs import run
 from worker.generator.simulation.steps import stepper_of

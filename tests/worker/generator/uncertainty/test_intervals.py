@@ -45,7 +45,8 @@ def test_escape_time_intervals_hold_exact_times_of_the_extreme_models() -> None:
     assert result.range("passages", 0, "kramers") == pytest.approx(
         (fastest.kramers.value, slowest.kramers.value), rel=1e-6
     )
-    # A sample's barrier is to one side or the other of the reference's, and the asymptotic time to it jumps.
+    # A sample's barrier is to one side or the other of the reference's, and the asymptotic time to
+    # it jumps.
     assert result.range("passages", 1, "kramers") is None
 
 
@@ -149,6 +150,6 @@ def test_exits_and_the_correlation_time_have_intervals_around_their_values() -> 
     assert time[0] < (reference.report.exits[0].mean_time.value or 0) < time[1]
     # The correlation time of a linear drift is 1 / rate.
     rates = sorted(1 / (1 + 0.1 * np.random.default_rng(2).standard_normal(200)))
-    assert found.range("memory", "integrated_times", 0) == pytest.approx(
+    assert found.range("correlations", "integrated_times", 0) == pytest.approx(
         (rates[5], rates[194]), rel=2e-2
     )

@@ -1,4 +1,4 @@
-"""Intervals of passage times' spread, of the law's shape and of committors against closed forms and the models' own answers."""
+"""Intervals of deviations, of the distribution's shape and of committors against closed forms."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Bands of density, autocorrelation and power spectrum in several coordinates: closed forms, and the samples' own analysis."""
+"""Bands of density, autocorrelation and power spectrum in several coordinates."""
 
 import numpy as np
 import pytest
@@ -11,10 +11,10 @@ from worker.generator.linear.correlations import LinearCorrelations
 from worker.generator.plane.analysis import analysed_in_the_plane
 from worker.generator.plane.density_grid import interpolated, on_the_rectangle
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.quantities.correlations import Memory
+from worker.generator.quantities.correlations import Correlations
 from worker.generator.quantities.report import GeneratorReport
-from worker.generator.quantities.stationary import SpatialLaw
-from worker.generator.request import Questions
+from worker.generator.quantities.stationary import MultivariateDistribution
+from worker.generator.request import AnalysisRequest
 from worker.generator.uncertainty.confidence_intervals import intervals_over
 from worker.generator.uncertainty.intervals import Intervals
 from worker.jobs.parameters import process_of
@@ -43,13 +43,13 @@ def coupled(cubic: float, pull: float = 2.0) -> DiffusionProcess:
     return model(drift, {"x,x": {"1": 0.5}, "y,y": {"1": 0.5}})
 
 
-def memory_of(report: GeneratorReport) -> Memory:
-    assert isinstance(report.memory, Memory)
-    return report.memory
+def correlations_of(report: GeneratorReport) -> Correlations:
+    assert isinstance(report.correlations, Correlations)
+    return report.correlations
 
 
-def law_of(report: GeneratorReport) -> SpatialLaw:
-    assert isinstance(report.stationary, SpatialLaw)
+def law_of(report: GeneratorReport) -> MultivariateDistribution:
+    assert isinstance(report.stationary, MultivariateDistribution)
     return report.stationary
 
 
@@ -61,7 +61,7 @@ def density_band(found: Intervals) -> tuple[FloatArray, FloatArray]:
 
 def on_cells(process: DiffusionProcess) -> Analysis:
     """The analysis on cells, also of a linear process."""
-    report, near = analysed_in_the_plane(process, Questions())
+    report, near = analysed_in_the_plane(process, AnalysisRequest())
     return Analysis(report, process, near)
 
 
@@ -80,21 +80,24 @@ def covariance_of(shear: float) -> FloatArray:
 
 def test_linear_models_have_the_bands_of_their_matrix_exponentials_and_gaussians() -> None:
     shears, reference = np.linspace(0.5, 1.5, 41), analysis(sheared(1.0))
-    found, memory, grid = (
+    found, correlations, grid = (
         intervals_over([sheared(s) for s in shears], reference, 0.9),
-        memory_of(reference.report),
+        correlations_of(reference.report),
         law_of(reference.report).grid,
     )
     curves = []
     for s in shears:
         covariance, jacobian = covariance_of(s), np.array([[-1, s], [0, -2]])
         curves.append(
-            [np.diag(expm(jacobian * t) @ covariance) / np.diag(covariance) for t in memory.lags]
+            [
+                np.diag(expm(jacobian * t) @ covariance) / np.diag(covariance)
+                for t in correlations.lags
+            ]
         )
     table = np.moveaxis(np.array(curves), 1, 2)
     densities = np.array([gaussian(covariance_of(s), grid) for s in shears])
     for band, of_all in (
-        (found.band("memory", "autocorrelation"), table),
+        (found.band("correlations", "autocorrelation"), table),
         (density_band(found), densities),
     ):
         assert band is not None
@@ -108,29 +111,29 @@ def test_linear_models_have_the_bands_of_their_matrix_exponentials_and_gaussians
             )
             > 5e-3
         )
-    assert found.band("memory", "power_spectrum") is not None
+    assert found.band("correlations", "power_spectrum") is not None
     # y is a process of its own: 4 · ⅛ · 2 / (ω² + 2²), whatever the shear.
-    of_y = 1 / ((2 * np.pi * memory.frequencies) ** 2 + 4)
+    of_y = 1 / ((2 * np.pi * correlations.frequencies) ** 2 + 4)
     np.testing.assert_allclose(
-        np.array(found.band("memory", "power_spectrum"))[:, 1], [of_y, of_y], rtol=1e-9
+        np.array(found.band("correlations", "power_spectrum"))[:, 1], [of_y, of_y], rtol=1e-9
     )
 
 
 def test_on_cells_the_bands_are_those_of_the_closed_forms() -> None:
     turns, reference = np.linspace(1.85, 2.15, 21), on_cells(turning(2.0))
-    found, memory = (
+    found, correlations = (
         intervals_over([turning(t) for t in turns], reference, 0.9999),
-        memory_of(reference.report),
+        correlations_of(reference.report),
     )
-    t, omega = turns[:, None], 2 * np.pi * memory.frequencies
-    curves = np.exp(-memory.lags) * np.cos(t * memory.lags)
+    t, omega = turns[:, None], 2 * np.pi * correlations.frequencies
+    curves = np.exp(-correlations.lags) * np.cos(t * correlations.lags)
     powers = 1 / (1 + (omega - t) ** 2) + 1 / (1 + (omega + t) ** 2)
-    assert found.band("memory", "autocorrelation") is not None
-    assert found.band("memory", "power_spectrum") is not None
+    assert found.band("correlations", "autocorrelation") is not None
+    assert found.band("correlations", "power_spectrum") is not None
     for axis in (0, 1):
         for band, of_all, allowed in (
-            (found.band("memory", "autocorrelation"), curves, 5e-4),
-            (found.band("memory", "power_spectrum"), np.log(powers), 2e-3),
+            (found.band("correlations", "autocorrelation"), curves, 5e-4),
+            (found.band("correlations", "power_spectrum"), np.log(powers), 2e-3),
         ):
             ends = np.array(band)[:, axis] if of_all is curves else np.log(np.array(band)[:, axis])
             np.testing.assert_allclose(ends, [of_all.min(axis=0), of_all.max(axis=0)], atol=allowed)
@@ -147,26 +150,26 @@ def test_on_cells_the_bands_are_those_of_the_closed_forms() -> None:
 def test_a_samples_curves_and_density_are_those_of_its_own_analysis() -> None:
     cubic, pull = 0.93, 2.05
     reference, own = analysis(coupled(1.0)), analysis(coupled(cubic, pull))
-    assert reference.near is not None
+    assert reference.perturbed is not None
     assert own.solution is not None
-    memory, law = memory_of(reference.report), law_of(reference.report)
-    sample, itself = reference.near(coupled(cubic, pull)), reference.near(coupled(1.0))
-    curve = memory_of(own.report).correlations.autocorrelation(memory.lags)
-    power = memory_of(own.report).correlations.power_spectrum(memory.frequencies)
+    correlations, law = correlations_of(reference.report), law_of(reference.report)
+    sample, itself = reference.perturbed(coupled(cubic, pull)), reference.perturbed(coupled(1.0))
+    curve = correlations_of(own.report).functions.autocorrelation(correlations.lags)
+    power = correlations_of(own.report).functions.power_spectrum(correlations.frequencies)
     u, _ = on_the_rectangle(own.solution, law.grid)
     finest = own.solution.finest
     jacobian = abs(np.linalg.det(own.solution.box.chart.matrix))
     density = jacobian * interpolated(finest.grid.axes, finest.density, u, 3).reshape(
         law.density.shape
     )
-    here, there = memory_of(sample), memory_of(itself)
+    here, there = correlations_of(sample), correlations_of(itself)
     moved = law_of(sample).density - law_of(itself).density
     for change, its, known, allowed in (
-        (here.autocorrelation - there.autocorrelation, curve, memory.autocorrelation, 1e-3),
+        (here.autocorrelation - there.autocorrelation, curve, correlations.autocorrelation, 1e-3),
         (
             np.log(here.power_spectrum / there.power_spectrum),
             np.log(power),
-            np.log(memory.power_spectrum),
+            np.log(correlations.power_spectrum),
             5e-3,
         ),
         (moved / density.max(), density / density.max(), law.density / density.max(), 5e-3),
@@ -183,9 +186,9 @@ def test_a_band_of_memories_holds_the_share_of_samples_at_a_lag_that_it_says() -
     found = intervals_over(
         [turning(t) for t in 2 + 0.2 * random.standard_normal(100)], reference, 0.8
     )
-    band = found.band("memory", "autocorrelation")
+    band = found.band("correlations", "autocorrelation")
     assert band is not None
-    lags = memory_of(reference.report).lags
+    lags = correlations_of(reference.report).lags
     fresh = np.exp(-lags) * np.cos((2 + 0.2 * random.standard_normal((4000, 1))) * lags)
     inside = np.mean((fresh >= band[0][0]) & (fresh <= band[1][0]), axis=0)
     width = (band[1][0] - band[0][0]) > 1e-3
@@ -200,16 +203,16 @@ def test_three_coordinates_have_the_memory_of_their_linear_process() -> None:
         return model(drift, {f"{name},{name}": {"1": 0.01} for name in "xyz"})
 
     rates, reference = np.linspace(0.9, 1.1, 41), analysis(cubic(1.0), eigenpairs=1)
-    found, memory = (
+    found, correlations = (
         intervals_over([cubic(rate) for rate in rates], reference, 0.9),
-        memory_of(reference.report),
+        correlations_of(reference.report),
     )
-    assert isinstance(memory.correlations, LinearCorrelations)
+    assert isinstance(correlations.functions, LinearCorrelations)
     low, high = np.quantile(rates, SHARES, method="nearest")
-    assert found.band("memory", "autocorrelation") is not None
+    assert found.band("correlations", "autocorrelation") is not None
     np.testing.assert_allclose(
-        np.array(found.band("memory", "autocorrelation"))[:, 0],
-        np.exp(-np.outer([high, low], memory.lags)),
+        np.array(found.band("correlations", "autocorrelation"))[:, 0],
+        np.exp(-np.outer([high, low], correlations.lags)),
         atol=1e-9,
     )
     assert found.band("stationary", "density") is None
@@ -223,7 +226,7 @@ def test_the_document_has_them() -> None:
     assert document.autocorrelation is not None
     assert document.power_spectrum is not None
     assert document.stationary.density.values_ci is not None
-    assert found.band("memory", "autocorrelation") is not None
+    assert found.band("correlations", "autocorrelation") is not None
     assert (
         set(document.autocorrelation.values_ci)
         == set(document.power_spectrum.values_ci)
@@ -231,7 +234,7 @@ def test_the_document_has_them() -> None:
     )
     np.testing.assert_array_equal(
         np.array(document.autocorrelation.values_ci["y"]),
-        np.array(found.band("memory", "autocorrelation"))[:, 1],
+        np.array(found.band("correlations", "autocorrelation"))[:, 1],
     )
     without = analysis_of(reference.report, None)
     assert without.stationary is not None

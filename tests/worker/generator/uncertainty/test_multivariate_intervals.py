@@ -1,4 +1,4 @@
-"""Intervals in several coordinates hold the numbers of the extreme models, at the cost of coarse cells."""
+"""Intervals in several coordinates hold the extreme models' numbers, on coarse cells."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from worker.documents.generator import analysis_of
 from worker.generator.analysis import Analysis, analyse, analysis
 from worker.generator.plane.analysis import analysed_in_the_plane
 from worker.generator.process import DiffusionProcess
-from worker.generator.request import Questions
+from worker.generator.request import AnalysisRequest
 from worker.generator.uncertainty.confidence_intervals import intervals_over
 from worker.jobs.parameters import process_of
 
@@ -23,7 +23,7 @@ def model(drift: Terms, diffusion: Terms) -> DiffusionProcess:
 
 def on_cells(process: DiffusionProcess) -> Analysis:
     """The analysis on cells, also of a linear process."""
-    report, near = analysed_in_the_plane(process, Questions())
+    report, near = analysed_in_the_plane(process, AnalysisRequest())
     return Analysis(report, process, near)
 
 
@@ -49,7 +49,8 @@ def test_intervals_in_the_plane_hold_the_extreme_models_numbers() -> None:
         for k in range(3):
             interval = result.range("spectrum", "eigenvalues", "re", k)
             assert interval is not None
-            # The sample's coarse cells are off by 1 %, of which most cancels against the reference's.
+            # The sample's coarse cells are off by 1 %, of which most cancels against the
+            # reference's.
             assert interval[end] == pytest.approx(report.spectrum.eigenvalues[k].real, rel=3e-3)
         for i, j in ((0, 0), (0, 1), (1, 1)):
             spreads = result.range("stationary", "covariance", i, j)
@@ -72,7 +73,10 @@ def test_linear_samples_are_exact_and_have_intervals_of_the_frequency() -> None:
 
 
 def test_on_cells_memory_current_and_entropy_have_intervals_too() -> None:
-    """Closed forms for A = [[−1, t], [−t, −1]], a = 1: ∫C = 1/(1 + t²), circulation −t/2, entropy production 2t²."""
+    """Closed forms for A = [[−1, t], [−t, −1]], a = 1.
+
+    ∫C = 1/(1 + t²), circulation −t/2, entropy production 2t².
+    """
     turns = np.linspace(1.8, 2.2, 21)
 
     def turning(turn: float) -> DiffusionProcess:
@@ -80,7 +84,7 @@ def test_on_cells_memory_current_and_entropy_have_intervals_too() -> None:
         return model(drift, {"x,x": {"1": 1.0}, "y,y": {"1": 1.0}})
 
     result = intervals_over([turning(turn) for turn in turns], on_cells(turning(2.0)), 0.9999)
-    for time in (result.range("memory", "integrated_times", i) for i in (0, 1)):
+    for time in (result.range("correlations", "integrated_times", i) for i in (0, 1)):
         assert time == pytest.approx((1 / (1 + 2.2**2), 1 / (1 + 1.8**2)), rel=2e-3)
     assert result.range("stationary", "circulation") == pytest.approx((-1.1, -0.9), rel=2e-3)
     assert result.range("stationary", "entropy_production") == pytest.approx(
@@ -130,7 +134,10 @@ def test_three_coordinates_have_the_intervals_of_their_linear_process() -> None:
 
 
 def test_fixed_points_of_coupled_wells_are_where_the_coefficients_say() -> None:
-    """y = x, x² = 1/k: wells at ±k^−½; the Jacobian there is [[−4, 2], [2, −2]] whatever k, and [[−1, 2], [2, −2]] on the top."""
+    """y = x, x² = 1/k: wells at ±k^−½.
+
+    The Jacobian there is [[−4, 2], [2, −2]] whatever k, and [[−1, 2], [2, −2]] on the top.
+    """
     strengths = np.linspace(0.85, 1.15, 21)
     reference = analysis(coupled(1.0))
     result = intervals_over([coupled(k) for k in strengths], reference, 0.9999)
@@ -171,7 +178,7 @@ def test_a_focus_turns_as_fast_as_its_jacobian_says() -> None:
 
 
 def test_eigenvalues_keep_their_partner_where_a_real_one_overtakes_a_pair() -> None:
-    """Of diag(−r) and a pair −1 ± 2i the largest real part is now that of one, now that of the other."""
+    """The largest real part of diag(−r) and a pair −1 ± 2i is that of one or of the other."""
 
     def crossing(rate: float) -> DiffusionProcess:
         drift: Terms = {

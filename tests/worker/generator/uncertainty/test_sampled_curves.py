@@ -1,4 +1,4 @@
-"""Bands of autocorrelation, power spectrum and eigenfunctions: the linear process' closed forms, and other models' own curves."""
+"""Bands of autocorrelation, power spectrum and eigenfunctions: closed forms, and own curves."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ import pytest
 from worker.documents.generator import analysis_of
 from worker.generator.analysis import Analysis, analyse, analysis
 from worker.generator.process import FloatArray, ScalarProcess
-from worker.generator.quantities.correlations import Memory
+from worker.generator.quantities.correlations import Correlations
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.quantities.spectrum import Spectrum
 from worker.generator.uncertainty.confidence_intervals import intervals_over
@@ -32,14 +32,14 @@ def multiplicative(theta: float, growth: float) -> ScalarProcess:
     )
 
 
-def memory_of(report: GeneratorReport) -> Memory:
-    assert isinstance(report.memory, Memory)
-    return report.memory
+def correlations_of(report: GeneratorReport) -> Correlations:
+    assert isinstance(report.correlations, Correlations)
+    return report.correlations
 
 
 def near(reference: Analysis, model: ScalarProcess) -> GeneratorReport:
-    assert reference.near is not None
-    return reference.near(model)
+    assert reference.perturbed is not None
+    return reference.perturbed(model)
 
 
 def central(rows: list[FloatArray]) -> FloatArray:
@@ -48,20 +48,22 @@ def central(rows: list[FloatArray]) -> FloatArray:
 
 def test_linear_processes_have_the_closed_forms_percentiles() -> None:
     reference = analysis(linear(1.0))
-    memory, found = (
-        memory_of(reference.report),
+    correlations, found = (
+        correlations_of(reference.report),
         intervals_over([linear(t) for t in THETAS], reference, 0.9),
     )
-    assert found.band("memory", "autocorrelation") is not None
-    assert found.band("memory", "power_spectrum") is not None
-    decays = [np.exp(-t * memory.lags) for t in THETAS]
-    omega = 2 * np.pi * memory.frequencies
+    assert found.band("correlations", "autocorrelation") is not None
+    assert found.band("correlations", "power_spectrum") is not None
+    decays = [np.exp(-t * correlations.lags) for t in THETAS]
+    omega = 2 * np.pi * correlations.frequencies
     lorentzians = [2 * 0.5 / (t**2 + omega**2) for t in THETAS]
     np.testing.assert_allclose(
-        np.array(found.band("memory", "autocorrelation"))[:, 0], central(decays), atol=1e-3
+        np.array(found.band("correlations", "autocorrelation"))[:, 0], central(decays), atol=1e-3
     )
     np.testing.assert_allclose(
-        np.array(found.band("memory", "power_spectrum"))[:, 0], central(lorentzians), rtol=3e-3
+        np.array(found.band("correlations", "power_spectrum"))[:, 0],
+        central(lorentzians),
+        rtol=3e-3,
     )
     # Negative control: a tenth of the band's width would be seen.
     assert np.max(np.diff(central(decays), axis=0)) > 0.1
@@ -81,29 +83,29 @@ def test_near_another_model_they_are_the_models_own(
     family: Callable[..., ScalarProcess], centre: tuple[float, ...], other: tuple[float, ...]
 ) -> None:
     reference, model = analysis(family(*centre)), family(*other)
-    memory, own = memory_of(reference.report), memory_of(analyse(model)).correlations
+    correlations, own = correlations_of(reference.report), correlations_of(analyse(model)).functions
     exact_c, exact_s = (
-        own.autocorrelation(memory.lags)[0],
-        own.power_spectrum(memory.frequencies)[0],
+        own.autocorrelation(correlations.lags)[0],
+        own.power_spectrum(correlations.frequencies)[0],
     )
     sample, itself = (
-        memory_of(near(reference, model)),
-        memory_of(near(reference, reference.process)),
+        correlations_of(near(reference, model)),
+        correlations_of(near(reference, reference.process)),
     )
     # What the cells miss of the reference they miss of the model.
     np.testing.assert_allclose(
-        memory.autocorrelation[0] + sample.autocorrelation[0] - itself.autocorrelation[0],
+        correlations.autocorrelation[0] + sample.autocorrelation[0] - itself.autocorrelation[0],
         exact_c,
         atol=1e-3,
     )
     ratio = sample.power_spectrum[0] / itself.power_spectrum[0]
     # Over a barrier of 50 kT models share no panels with each other.
     np.testing.assert_allclose(
-        memory.power_spectrum[0] * ratio, exact_s, rtol=5e-2 if centre[0] == 0.01 else 2e-2
+        correlations.power_spectrum[0] * ratio, exact_s, rtol=5e-2 if centre[0] == 0.01 else 2e-2
     )
     # Negative control: they are not the reference's.
-    assert np.max(np.abs(memory.autocorrelation[0] - exact_c)) > 5e-3
-    assert np.max(np.abs(np.log(memory.power_spectrum[0] / exact_s))) > 0.05
+    assert np.max(np.abs(correlations.autocorrelation[0] - exact_c)) > 5e-3
+    assert np.max(np.abs(np.log(correlations.power_spectrum[0] / exact_s))) > 0.05
 
 
 def test_eigenfunctions_of_linear_processes_are_hermite_polynomials() -> None:
@@ -162,4 +164,4 @@ def test_too_few_models_with_a_variance_give_no_band() -> None:
     found = intervals_over(
         [multiplicative(2.0, 0.25), *heavy], analysis(multiplicative(2.0, 0.25)), 0.9
     )
-    assert found.band("memory", "autocorrelation") is None
+    assert found.band("correlations", "autocorrelation") is None

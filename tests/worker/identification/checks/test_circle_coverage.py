@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from worker.identification.checks.circle_coverage import empty_arc
+from worker.identification.checks.visited_states import empty_arc
 from worker.identification.data.trajectories import from_arrays
 from worker.identification.findings import unvisited_arcs
 

@@ -67,7 +67,8 @@ def test_measurement_noise_is_named_with_its_variance() -> None:
     data = from_arrays([x + 0.1 * np.random.default_rng(5).standard_normal(x.size)], 0.01)
     answer = identified_model(data, Settings(), lambda *progress: None)
     assert "measurement-noise" in {f.code for f in answer.findings}
-    # √(2/n) of the noise's variance, times three where the increments' own noise is as large: 2 %; four times that.
+    # √(2/n) of the noise's variance, times three where the increments' own noise is as large: 2 %;
+    # four times that.
     assert answer.noise_variances["x"] == pytest.approx(0.01, rel=0.08)
 
 

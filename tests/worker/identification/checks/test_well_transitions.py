@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from worker.identification.checks.well_transitions import count_crossings
+from worker.identification.checks.visited_states import count_crossings
 from worker.identification.data.trajectories import from_arrays
 
 

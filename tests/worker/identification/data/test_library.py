@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from worker.identification.data.candidate_terms import MOST_TERMS, candidate_terms
 from worker.identification.data.library import check_library_size, make_library
-from worker.identification.data.terms import evaluate
+from worker.identification.data.terms import MOST_TERMS, candidate_terms, evaluate
 from worker.identification.data.trajectories import Scales
 from worker.identification.errors import InvalidLibrary, TooFewSamples
-from worker.identification.selection.exact.supports import support_basis
+from worker.identification.selection.supports import support_basis
 
 
 def _scales(origin: float, unit: float) -> Scales:
@@ -90,7 +89,8 @@ def test_raw_coefficients_give_back_the_function_near_the_origin_and_far(origin:
         c * evaluate(library.trees[k], x)
         for c, k in zip(basis.raw_coefficients(values), support, strict=True)
     ]
-    # Far from the origin the raw sum cancels by design: its own rounding, relative to its largest term, is all that may differ.
+    # Far from the origin the raw sum cancels by design: its own rounding, relative to its largest
+    # term, is all that may differ.
     largest = max(np.abs(p).max() for p in parts)
     np.testing.assert_allclose(
         sum(parts), library.internal(y) @ (basis.rows.T @ values), atol=1e-14 * largest + 1e-11

@@ -1,10 +1,10 @@
-"""Terms by name: they exist on all the data or are refused, and what cannot be told apart is named."""
+"""Terms by name: they exist on all the data or are refused, and dependent ones are named."""
 
 import numpy as np
 import pytest
 
 from worker.identification.data.library import make_library
-from worker.identification.data.nonpolynomial_terms import check_values, dependences
+from worker.identification.data.preconditions import check_values, dependences
 from worker.identification.data.trajectories import from_arrays, measure_scales
 from worker.identification.data.windows import Space
 from worker.identification.errors import InvalidLibrary

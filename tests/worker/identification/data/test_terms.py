@@ -32,7 +32,8 @@ TERMS = [
 def test_derivative_agrees_with_a_central_difference(text: str) -> None:
     tree, h = parse(text, ("x",)), 1e-5
     difference = (evaluate(tree, {"x": X + h}) - evaluate(tree, {"x": X - h})) / (2 * h)
-    # The central difference is off by h²/6 times the third derivative, at most 10³ here, and rounding/h.
+    # The central difference is off by h²/6 times the third derivative, at most 10³ here, and
+    # rounding/h.
     np.testing.assert_allclose(
         evaluate(derivative(tree, "x"), {"x": X}), difference, rtol=1e-7, atol=1e-7
     )

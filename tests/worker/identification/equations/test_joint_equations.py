@@ -1,10 +1,9 @@
-"""Equations that share noise, and windows that share increments: weighted as they should be, with the errors they have."""
+"""Equations that share noise, and windows that share increments: their weights and their errors."""
 
 import numpy as np
 import pytest
 
-from worker.identification.equations.joint_equations import joint_equations
-from worker.identification.equations.regression import calibrated, solve, whitened
+from worker.identification.equations.regression import calibrated, joint_equations, solve, whitened
 from worker.identification.sums.kernel_statistics import WeakSystem
 
 N_BLOCKS, N_KERNELS = 100, 12
@@ -16,7 +15,10 @@ TRUE, VARIANCE = np.array([1.0, -2.0, 0.5]), 0.7
 
 
 def _systems(seed: int) -> tuple[WeakSystem, WeakSystem]:
-    """Two equations whose errors have V times `TOGETHER` as covariance; the noise's variance enters both alike."""
+    """Two equations whose errors have V times `TOGETHER` as covariance.
+
+    The noise's variance enters both alike.
+    """
     generator, root = (
         np.random.default_rng(seed),
         np.linalg.cholesky(np.kron(TOGETHER, COVARIANCE / N_BLOCKS)),
@@ -51,7 +53,8 @@ def test_two_equations_are_as_exact_as_least_squares_that_knows_their_covariance
         found.append(solution.values)
         claimed.append(np.diag(solution.covariance))
         variances.append(line.at(solution.values))
-    # A standard deviation from 200 is known to 5 %; instruments of three functions in place of all kernels lose a little.
+    # A standard deviation from 200 is known to 5 %; instruments of three functions in place of all
+    # kernels lose a little.
     for got in (np.std(found, axis=0), np.sqrt(np.mean(claimed, axis=0))):
         assert got == pytest.approx(np.sqrt(np.diag(known))[:3], rel=0.2)
     assert np.all(np.abs(np.mean(found, axis=0) - TRUE) < 4 * np.std(found, axis=0) / np.sqrt(200))
@@ -59,7 +62,8 @@ def test_two_equations_are_as_exact_as_least_squares_that_knows_their_covariance
 
 
 def test_one_equation_alone_knows_less() -> None:
-    # Negative control: the same measure tells the joint estimate from that of the equation over three steps.
+    # Negative control: the same measure tells the joint estimate from that of the equation over
+    # three steps.
     joint, alone = [], []
     for seed in range(50):
         systems = _systems(seed)

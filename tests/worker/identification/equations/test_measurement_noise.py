@@ -1,4 +1,4 @@
-"""Measurement noise and coarse sampling: the drift and diffusion of the process, not of the instrument."""
+"""Measurement noise and coarse sampling: the drift and diffusion are those of the process."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,10 @@ def test_clean_data_are_left_alone(paths, fit) -> None:
 
 
 def _exposed(share: float, seed: int) -> np.ndarray:
-    """20 000 samples of an Ornstein–Uhlenbeck process (rate 1, a = 2) every 0.05, each the mean over this share of it."""
+    """20 000 samples of an Ornstein–Uhlenbeck process (rate 1, a = 2) every 0.05.
+
+    Each is the mean over this share of the interval.
+    """
     noise, rho = np.random.default_rng(seed).standard_normal(20_000 * 20), np.exp(-0.05 / 20)
     fine = lfilter([np.sqrt(1 - rho**2)], [1, -rho], noise).reshape(20_000, 20)
     return np.asarray(fine[:, : max(1, round(20 * share))].mean(axis=1))
@@ -117,8 +120,8 @@ def test_how_the_diffusion_varies_is_known_through_noise_as_well_as_the_instrume
         (diffusion["x^2"], 0.25),
     ):
         assert abs(value - true) < 4 * error
-    # The Cramér–Rao bound of x^2 is 11 % here and the instrument, a noisy sample before, knows 0.7 of the state's square; by
-    # differences in which the noise cancels it is 31 %.
+    # The Cramér–Rao bound of x^2 is 11 % here and the instrument, a noisy sample before, knows 0.7
+    # of the state's square; by differences in which the noise cancels it is 31 %.
     assert diffusion["x^2"][1] < 0.23 * 0.25
 
 

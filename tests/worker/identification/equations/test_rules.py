@@ -25,7 +25,8 @@ def test_one_step_through_four_points_uses_the_data_as_pairs_do_and_two_steps_do
         of_drift[rule], of_diffusion[rule] = (
             c.estimate.std_error[0] for c in (identified.drift[0], identified.diffusion[0, 0])
         )
-    # Squares of overlapping increments over two steps have 3/2 the variance; each error is known to √(1/400), some 5 %.
+    # Squares of overlapping increments over two steps have 3/2 the variance; each error is known to
+    # √(1/400), some 5 %.
     assert of_diffusion["simpson"] / of_diffusion["trapezoid"] == pytest.approx(
         np.sqrt(1.5), rel=0.2
     )

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from worker.identification.estimation.coefficient_intervals import confidence_interval
+from worker.identification.model_sampling import confidence_interval
 
 
 def _coverage(shift: float, truth: float, confidence: float = 0.95) -> float:
-    """Share of intervals that hold `truth`, for values drawn around 0 with a standard error of one."""
+    """Share of intervals that cover `truth`, for values around 0 with a standard error of one."""
     values = np.random.default_rng(0).standard_normal(200_000)
     low, high = confidence_interval(0.0, 1.0, shift, confidence)
     return float(np.mean((low + values <= truth) & (truth <= high + values)))

@@ -38,7 +38,8 @@ def test_right_terms_within_four_standard_errors(system: str, paths, fit) -> Non
     for got, true, step in zip(model, TRUE[system], (0.0, 0.004), strict=True):
         assert set(got) == set(true)
         for term, (value, error) in got.items():
-            # 4 standard errors: 6 false alarms in 10⁵. The diffusion's allowance is the trapezoid's own step error at dt = 0.01.
+            # 4 standard errors: 6 false alarms in 10⁵. The diffusion's allowance is the trapezoid's
+            # own step error at dt = 0.01.
             assert abs(value - true[term]) < 4 * error + step * abs(true[term])
 
 
@@ -49,7 +50,8 @@ def test_standard_error_of_the_drift_is_the_cramer_rao_bound(paths, fit) -> None
     x = X[:, :-1].ravel()
     information = np.array([x, x**3]) @ np.array([x, x**3]).T * 0.01 / 0.25
     bound = np.sqrt(np.diag(np.linalg.inv(information)))
-    # 50 kernels span x/a and x³/a but for the outermost samples, and V is estimated from the data: within 3 %.
+    # 50 kernels span x/a and x³/a but for the outermost samples, and V is estimated from the data:
+    # within 3 %.
     np.testing.assert_allclose([drift["x"][1], drift["x^3"][1]], bound, rtol=0.03)
 
 
@@ -72,7 +74,8 @@ def test_changing_units_rescales_the_coefficients_and_changes_no_support(
                 plain_drift[term][0] * scale ** (1 - power) / time, rel=1e-6
             )
     assert set(diffusion) == set(plain_diffusion) == {"1"}
-    # Off the origin the cubic takes other terms, and the diffusion's correction moves with the drift: a tenth of its error.
+    # Off the origin the cubic takes other terms, and the diffusion's correction moves with the
+    # drift: a tenth of its error.
     tolerance = 1e-6 * plain_diffusion["1"][0] if not offset else 0.1 * plain_diffusion["1"][1]
     assert abs(diffusion["1"][0] * time / scale**2 - plain_diffusion["1"][0]) < tolerance
 
@@ -151,7 +154,8 @@ def test_on_exact_euler_steps_the_rules_disagreement_covers_the_bias_of_the_trap
         float(v) * factor
         for v in (selected.estimate.raw[0], selected.estimate.std_error[0], selected.shift.raw[0])
     )
-    # −a⟨b′⟩Δt with ⟨b′⟩ = 1 − 3⟨x²⟩ = −1.56: the trapezoid is 0.31 % too high, and Euler's rule right.
+    # −a⟨b′⟩Δt with ⟨b′⟩ = 1 − 3⟨x²⟩ = −1.56: the trapezoid is 0.31 % too high, and Euler's rule
+    # right.
     assert shift == pytest.approx(-0.0031 * 0.25, rel=0.1)
     assert abs(value + shift - 0.25) < 4 * error
 
@@ -167,8 +171,9 @@ def test_a_part_of_a_long_record_shows_what_doubling_the_step_does(paths, fit, m
     ):
         estimate = component.estimate
         moved, by_part = of_whole - estimate.raw, of_part - estimate.raw
-        # Euler at dt = 0.1 is 14 % off (docs/method.md §3), and twice as much at 0.2. That shows in a fourth of the blocks, too:
-        # fine and coarse are from the same samples, and their difference is known better than either.
+        # Euler at dt = 0.1 is 14 % off (docs/method.md §3), and twice as much at 0.2. That shows in
+        # a fourth of the blocks, too: fine and coarse are from the same samples, and their
+        # difference is known better than either.
         assert (np.abs(moved) > 3 * estimate.std_error).any()
         assert (np.abs(by_part - moved) < 2.5 * estimate.std_error).all()
         assert (by_part != moved).any()

@@ -1,4 +1,4 @@
-"""Kernels by cross-validation: the score is a likelihood, good kernels are alike, bad ones are told, and units do not matter."""
+"""Kernel choice: the score is a likelihood that rejects bad kernels, and units do not matter."""
 
 from dataclasses import replace
 
@@ -20,9 +20,8 @@ from worker.identification.equations.relative_efficiency import variance_over_bo
 from worker.identification.estimation.cell_equations import Weights, first_weights, gather_for
 from worker.identification.estimation.estimator import identify
 from worker.identification.estimation.fit import Fit
-from worker.identification.estimation.kernel_grid import make_grid
-from worker.identification.estimation.problem import Problem
-from worker.identification.estimation.scalar_kernel_choice import choose_kernels, judge
+from worker.identification.estimation.kernel_choice import choose_kernels, judge
+from worker.identification.estimation.problem import Problem, make_grid
 from worker.identification.findings import findings
 from worker.identification.selection.cross_validation import (
     Candidate,
@@ -79,7 +78,7 @@ def wells(paths) -> Trajectories:
 def test_one_pass_gives_the_sums_of_every_candidate(wells: Trajectories, library) -> None:
     problem = _problem(wells, **library)
     at_nodes = gather_for(problem, TRAPEZOID, at_nodes=True)
-    for kernels in problem.grid.candidates[::5]:
+    for kernels in problem.grid[::5]:
         of_its_own_pass = gather_for(replace(problem, instruments=kernels, grid=None), TRAPEZOID)
         of_the_same_pass = at_nodes.under(kernels)
         scale = np.abs(of_its_own_pass.sums).max(axis=(0, 1))
@@ -172,7 +171,8 @@ def test_the_default_kernels_are_at_the_bound_and_others_are_no_better(paths, sy
     assert max(default.drift_variance, default.diffusion_variance) < 1.001
     for other in (finer, coarser):
         assert other.drift_variance == pytest.approx(default.drift_variance, abs=0.001)
-        # The paired difference of efficient estimators is a fraction of a nat: by 3.5 standard errors, one in 300 on 11 degrees.
+        # The paired difference of efficient estimators is a fraction of a nat: by 3.5 standard
+        # errors, one in 300 on 11 degrees.
         behind = default.scores - other.scores
         assert abs(behind.sum()) < max(3.5 * np.sqrt(len(behind)) * behind.std(ddof=1), 0.1)
 
@@ -206,7 +206,8 @@ def test_chosen_kernels_are_as_good_as_the_default(wells: Trajectories) -> None:
         (default.diffusion[0, 0], chosen.diffusion[0, 0]),
     ):
         assert one.estimate.support == other.estimate.support
-        # Var(ĉ − ĉ₀) = Var ĉ − Var ĉ₀ of an efficient ĉ₀, below one percent of it: 0.1 standard errors, four times over.
+        # Var(ĉ − ĉ₀) = Var ĉ − Var ĉ₀ of an efficient ĉ₀, below one percent of it: 0.1 standard
+        # errors, four times over.
         assert np.all(np.abs(one.estimate.raw - other.estimate.raw) < 0.4 * one.estimate.std_error)
 
 

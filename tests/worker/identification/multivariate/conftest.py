@@ -15,7 +15,7 @@ from worker.identification.data.windows import measure_space
 from worker.identification.estimation.estimator import identify
 from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.problem import Problem
-from worker.identification.selection.criteria import Criterion
+from worker.identification.selection.support_selection import Criterion
 from worker.identification.sums.instruments import make_instruments
 
 Floats = NDArray[np.float64]
@@ -123,8 +123,9 @@ def fit_jointly(remembered: Callable[..., Any]) -> Callable[..., Fitted]:
     """Identify with default settings, or others."""
 
     def run(
-        data: Trajectories, *, rule: str = "auto", noise: str = "auto", periods: tuple[float | None, ...] | None = None,
-        structure: str = "full", selection: str = "bic", count: int = 50, **library: object,
+        data: Trajectories, *, rule: str = "auto", noise: str = "auto",
+        periods: tuple[float | None, ...] | None = None, structure: str = "full",
+        selection: str = "bic", count: int = 50, **library: object,
     ) -> Fitted:  # fmt: skip
         periods = periods or (None,) * data.dimension
         space = measure_space(data, periods)
@@ -148,7 +149,7 @@ Named = dict[str, dict[str, tuple[float, float]]]
 
 
 def named(fitted: Fitted) -> Named:
-    """Value and standard error of every active term in the data's units, by variable and by pair."""
+    """Value and standard error of active terms in the data's units, by variable and by pair."""
     fit, problem = fitted
     library, units, time = problem.library, problem.space.units, problem.space.time
     components = [

@@ -19,7 +19,8 @@ def test_right_terms_within_four_standard_errors(
     }
     for key, terms in got.items():
         for term, (value, error) in terms.items():
-            # 4 standard errors: 6 false alarms in 10⁵. The simulation's own step of 0.001 adds less than 0.5 %.
+            # 4 standard errors: 6 false alarms in 10⁵. The simulation's own step of 0.001 adds less
+            # than 0.5 %.
             assert abs(value - true[key][term]) < 4 * error + 0.005 * abs(true[key][term]), (
                 key,
                 term,
@@ -56,14 +57,16 @@ def test_standard_errors_are_the_scatter_over_seeds(
             for term, value in terms.items()
             if term in got[key]
         ]
-    # The mean square of 84 standard normal numbers is within 1 ± 4 · √(2/84); correlated within a seed, so half of it is doubled.
+    # The mean square of 84 standard normal numbers is within 1 ± 4 · √(2/84); correlated within a
+    # seed, so half of it is doubled.
     assert 0.4 < np.mean(np.square(z)) < 1.9
 
 
 def test_overlapping_windows_have_the_errors_of_their_shared_noise(
     system_paths, fit_jointly, as_data, coefficients
 ) -> None:
-    # Few trajectories: as many blocks could tell nothing of the correlation between neighbouring windows.
+    # Few trajectories: as many blocks could tell nothing of the correlation between neighbouring
+    # windows.
     data = as_data(system_paths("rotating", n=12, n_steps=4_000, substeps=1))
     simpson, trapezoid = (
         coefficients(fit_jointly(data, polynomial_degree=1, rule=r))
@@ -71,7 +74,8 @@ def test_overlapping_windows_have_the_errors_of_their_shared_noise(
     )
     for key in ("x", "y"):
         for term in ("x", "y"):
-            # Each noise is in two windows' residuals and counts once: without their covariance the error is √2 too small.
+            # Each noise is in two windows' residuals and counts once: without their covariance the
+            # error is √2 too small.
             assert simpson[key][term][1] == pytest.approx(trapezoid[key][term][1], rel=0.05)
     for key in ("x,x", "y,y"):
         # Mean of ½(ε_n + ε_{n+1})²/h: variance 3a² a window, where that of ε²/h is 2a².
@@ -89,7 +93,8 @@ def test_measurement_noise_in_both_variables_is_found_and_corrected_for(
     fit, problem = fitted
     got = coefficients(fitted)
     variances = fit.noise_variances * problem.space.units**2
-    # The estimate's own error is √(2/n) of a + 2σ² per step: two percent at 80 000 windows; 4 of them.
+    # The estimate's own error is √(2/n) of a + 2σ² per step: two percent at 80 000 windows; 4 of
+    # them.
     np.testing.assert_allclose(variances, [0.06**2, 0.04**2], rtol=0.08)
     for key, terms in systems["rotating"].terms.items():
         assert set(got[key]) == set(terms)
@@ -175,7 +180,8 @@ def test_three_variables(fit_jointly, as_data, coefficients) -> None:
 
     matrix = np.array([[-1.0, 1.0, 0.0], [-1.0, -1.0, 0.0], [0.0, 0.5, -2.0]])
     paths = simulate_system(
-        lambda x: x @ matrix.T, lambda x: np.broadcast_to(np.diag([1.0, 0.8, 0.5]), (len(x), 3, 3)), np.zeros((20, 3)),
+        lambda x: x @ matrix.T,
+        lambda x: np.broadcast_to(np.diag([1.0, 0.8, 0.5]), (len(x), 3, 3)), np.zeros((20, 3)),
         dt=0.01, n_steps=4_000, substeps=5, burn_in=300, seed=3,
     )  # fmt: skip
     got = coefficients(fit_jointly(as_data(paths), polynomial_degree=2))

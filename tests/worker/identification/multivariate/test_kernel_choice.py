@@ -9,8 +9,8 @@ from benchmarks.simulation import simulate_system
 from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.data.windows import measure_space
+from worker.identification.estimation.kernel_choice import choose_instruments
 from worker.identification.estimation.problem import Problem
-from worker.identification.estimation.scalar_kernel_choice import choose_instruments
 from worker.identification.sums.instruments import Instruments, make_instruments
 
 PLANE = (None, None)
@@ -26,7 +26,9 @@ def _problem(data: Trajectories) -> tuple[Problem, np.ndarray]:
 @pytest.fixture(scope="module")
 def coupled() -> Trajectories:
     paths = simulate_system(
-        lambda x: np.stack([x[:, 0] - x[:, 0] ** 3 + 0.5 * x[:, 1], 0.5 * x[:, 0] - x[:, 1]], axis=1),
+        lambda x: np.stack(
+            [x[:, 0] - x[:, 0] ** 3 + 0.5 * x[:, 1], 0.5 * x[:, 0] - x[:, 1]], axis=1
+        ),
         lambda x: np.broadcast_to(0.5 * np.eye(2), (len(x), 2, 2)),
         np.random.default_rng(0).normal(0, 0.5, (24, 2)),
         dt=0.02, n_steps=1_000, substeps=2, burn_in=50, seed=3,
@@ -44,10 +46,12 @@ def test_whatever_their_number_kernels_beside_the_librarys_functions_are_at_the_
     choice = chosen.choice
     assert choice.n_folds == 12
     for candidate, behind in zip(choice.candidates, choice.shortfalls(), strict=True):
-        # The cut of V at 10⁻⁵ of its largest eigenvalue loses some directions; the rest is Cauchy–Schwarz.
+        # The cut of V at 10⁻⁵ of its largest eigenvalue loses some directions; the rest is
+        # Cauchy–Schwarz.
         assert 1 - 1e-6 < candidate.drift_variance < 1.05
         assert 1 - 1e-6 < candidate.diffusion_variance < 1.05
-        # A paired difference of efficient estimators on eleven degrees of freedom: one in 300 is beyond 3.5 errors.
+        # A paired difference of efficient estimators on eleven degrees of freedom: one in 300 is
+        # beyond 3.5 errors.
         assert behind[0] <= max(3.5 * behind[1], 0.1)
     taken = choice.candidates[choice.chosen]
     assert (taken.count, taken.bandwidth) == (
@@ -61,7 +65,8 @@ def test_kernels_away_from_the_data_are_told(coupled: Trajectories) -> None:
 
     def make(count: int) -> Instruments:
         made = make_instruments(y, problem.library, PLANE, count=count)
-        # The library's functions are tapered where no kernel is: these see an edge of the data only.
+        # The library's functions are tapered where no kernel is: these see an edge of the data
+        # only.
         return (
             made
             if count == 50
@@ -91,7 +96,8 @@ def test_units_and_the_order_of_variables_change_no_choice(coupled: Trajectories
     assert one.chosen == other.chosen
     for before, after in zip(one.candidates, other.candidates, strict=True):
         assert after.count == before.count
-        # Kernels are of single precision, and directions near the cut of V may be kept in one unit only.
+        # Kernels are of single precision, and directions near the cut of V may be kept in one unit
+        # only.
         assert after.score == pytest.approx(before.score, abs=0.1)
 
 

@@ -15,7 +15,7 @@ RECORD = Path(__file__).resolve().parents[5] / "shared" / "data" / "d10_ngrip_10
 
 @pytest.fixture(scope="module")
 def ice_core() -> Trajectories:
-    """Sodium, calcium, layer thickness and δ18O of ten years each; gaps where one of them is missing."""
+    """Sodium, calcium, layer thickness and δ18O of ten years each; gaps where one is missing."""
     if not RECORD.is_file():
         pytest.skip("the real records (../shared/data) are not here")
     lines = [

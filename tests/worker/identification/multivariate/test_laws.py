@@ -60,7 +60,8 @@ def test_changing_units_rescales_the_coefficients_and_changes_no_support(
         assert set(scaled[key]) == set(terms)
         for term, (value, error) in terms.items():
             expected = unit[key] / size[term] / time
-            # Units are rounded to a few bits and the internal coordinates with them: a thousandth of an error.
+            # Units are rounded to a few bits and the internal coordinates with them: a thousandth
+            # of an error.
             assert abs(scaled[key][term][0] / expected - value) < 5e-3 * error
 
 

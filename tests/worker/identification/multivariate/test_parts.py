@@ -1,9 +1,9 @@
-"""The parts of the estimator by themselves: kernels, noise correction, rules, residuals, positivity."""
+"""Parts of the estimator: kernels, noise correction, rules, residuals, positivity."""
 
 import numpy as np
 import pytest
 
-from worker.identification.checks.positivity import indefinite
+from worker.identification.checks.visited_states import indefinite
 from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import (
     PAIRS,
@@ -38,7 +38,8 @@ def test_kernels_stand_where_the_data_are() -> None:
     library = make_library(space.scales, periods=space.periods)
     instruments = make_instruments(space.internal(ring.copy()), library, space.periods, count=50)
     assert 20 <= instruments.n_kernels <= 50
-    # Standard deviation 1/√2 of each coordinate: in the embedding the ring has radius √2, and nothing stands inside it.
+    # Standard deviation 1/√2 of each coordinate: in the embedding the ring has radius √2, and
+    # nothing stands inside it.
     np.testing.assert_allclose(np.linalg.norm(instruments.centres, axis=1), np.sqrt(2), atol=0.15)
 
 
@@ -82,7 +83,8 @@ def test_noise_corrected_functions_have_the_functions_as_their_mean() -> None:
         mean = weight @ (library.internal(y + grid) @ noise.correction.T)
         np.testing.assert_allclose(mean, library.internal(y)[0], atol=1e-12)
         for p in range(2):
-            # E[η_p g̃(y + η)] = Σ_r S_pr ∂_r g(y), and `shared` says the same of functions at y + η.
+            # E[η_p g̃(y + η)] = Σ_r S_pr ∂_r g(y), and `shared` says the same of functions at y +
+            # η.
             expected = weight @ (
                 grid[:, p : p + 1] * (library.internal(y + grid) @ noise.correction.T)
             )
@@ -102,7 +104,7 @@ def test_noise_corrected_functions_have_the_functions_as_their_mean() -> None:
     ],
 )
 def test_the_error_of_a_rule_goes_with_its_order(rule, order: int) -> None:
-    """On the exact mean and covariance of a linear process, (M21) and (M22) hold to h^(order + 1) a window."""
+    """(M21) and (M22) hold to h^(order + 1) a window, for exact moments of a linear process."""
     from scipy.linalg import expm, solve_continuous_lyapunov
 
     matrix, a = np.array([[-1.0, 2.0], [-2.0, -1.0]]), np.array([[1.0, 0.6], [0.6, 0.5]])
@@ -130,7 +132,8 @@ def test_the_error_of_a_rule_goes_with_its_order(rule, order: int) -> None:
         return float(np.abs(drift).max()), float(np.abs(left - h * sum(rule.diffusion) * a).max())
 
     coarse, fine = errors(0.02), errors(0.01)
-    # The drift's quadrature may be better than the diffusion's; neither is worse than the order says, to a quarter of a power.
+    # The drift's quadrature may be better than the diffusion's; neither is worse than the order
+    # says, to a quarter of a power.
     assert np.log2(coarse[0] / fine[0]) > order + 0.75
     assert np.log2(coarse[1] / fine[1]) > order + 0.75
 
@@ -199,7 +202,8 @@ def test_errors_under_persistent_residuals_are_never_below_the_models() -> None:
     rng, n_blocks, size = np.random.default_rng(0), 60, 3
     design = rng.standard_normal((n_blocks, 40, size))
     information = np.einsum("bmi,bmj->bij", design, design)
-    # Noise with nine times the variance along the first coefficient, and almost none along the last.
+    # Noise with nine times the variance along the first coefficient, and almost none along the
+    # last.
     score = np.sqrt(40) * rng.standard_normal((n_blocks, size)) * [3, 1, 0.1]
     equations = NormalEquations(
         information.sum(axis=0), score.sum(axis=0), information, score, np.eye(size)

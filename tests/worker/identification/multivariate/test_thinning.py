@@ -1,4 +1,4 @@
-"""A path that is smooth at short steps and a diffusion at long ones is fitted at long ones, and a warning says so."""
+"""A path that is smooth at short steps is fitted at longer ones, and a warning tells so."""
 
 from itertools import pairwise
 
@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.simulation import simulate_system
 from worker.identification.data.trajectories import Trajectories
-from worker.identification.estimation.thinning import thinned
+from worker.identification.estimation.problem import thinned
 from worker.identification.findings import findings
 
 TAU = 0.05
@@ -15,7 +15,7 @@ TAU = 0.05
 
 @pytest.fixture(scope="module")
 def persistent_paths():
-    """dx = (v − x/2) dt with a velocity of correlation time TAU and spectral density 1 at zero frequency: a = 1 at long times."""
+    """dx = (v − x/2) dt with a velocity v of correlation time TAU; a = 1 at long times."""
     drift = np.zeros((4, 4))
     drift[0, 2] = drift[1, 3] = 1
     drift[[0, 1], [0, 1]] = -0.5

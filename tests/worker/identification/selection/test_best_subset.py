@@ -1,4 +1,4 @@
-"""Which terms are kept, by every criterion: exact supports, units, chance, and paths that a person can read."""
+"""Terms that every criterion keeps: exact supports, units, chance, and readable paths."""
 
 import subprocess
 import sys
@@ -21,8 +21,7 @@ from worker.identification.estimation.cell_equations import first_weights, gathe
 from worker.identification.estimation.problem import Problem
 from worker.identification.selection import lasso_cv
 from worker.identification.selection.best_subset import estimate_on
-from worker.identification.selection.criteria import Criterion
-from worker.identification.selection.support_selection import Selected, choose
+from worker.identification.selection.support_selection import Criterion, Selected, choose
 from worker.identification.sums.cell_rules import drift_system
 from worker.identification.sums.kernels import make_kernels
 from worker.identification.sums.rules import EULER
@@ -87,7 +86,8 @@ def test_right_terms(method: str, system: str, library: dict[str, int], paths, f
 def test_cross_validation_loses_no_true_term_and_keeps_few_others(system: str, paths, fit) -> None:
     data = from_arrays(list(paths(system, 20, 0.01, 10_000)), 0.01)
     found = supports_of(fit(data, criterion=Criterion("lasso_cv"), library=K8))
-    # Exact in 94 % of cases (benchmarks/selection.py), so more than two false terms in one system is nowhere near what it does.
+    # Exact in 94 % of cases (benchmarks/selection.py), so more than two false terms in one system
+    # is nowhere near what it does.
     for got, true in zip(found, TRUE[system], strict=True):
         assert set(got) >= set(true)
     assert sum(map(len, found)) <= sum(map(len, TRUE[system])) + 2
@@ -147,7 +147,10 @@ def random_walks() -> list[tuple[NormalEquations, Library, int]]:
 def test_a_random_walk_has_a_drift_as_rarely_as_promised(
     method: str, promised: float, random_walks
 ) -> None:
-    """bic: |z| > √log n has probability 0.0021 a term; pastis: p0; stlsq: |z| > 4; lasso_cv: what was measured."""
+    """bic: |z| > √log n has probability 0.0021 a term; pastis: p0; stlsq: |z| > 4.
+
+    lasso_cv: what was measured.
+    """
     n, criterion = len(random_walks), Criterion(method)  # type: ignore[arg-type]
     false = sum(
         bool(choose(e, None, library, m, criterion).estimate.support)
@@ -202,7 +205,8 @@ def test_dropping_all_terms_below_the_threshold_at_once_would_lose_true_ones(
     equations, library, n = of_double_well
     everything = estimate_on(equations, library, tuple(range(8)))
     assert everything is not None
-    # Why one term goes a round: in the fit of all, alike as they are, no true term need be significant.
+    # Why one term goes a round: in the fit of all, alike as they are, no true term need be
+    # significant.
     z = np.abs(everything.raw / everything.std_error)
     assert z[3] < 15
     strict = choose(equations, None, library, n, Criterion("stlsq", 15.0))
@@ -212,7 +216,8 @@ def test_dropping_all_terms_below_the_threshold_at_once_would_lose_true_ones(
 def test_supports_along_the_path_are_the_lassos(of_double_well) -> None:
     equations, library, _ = of_double_well
     path, _, curve = lasso_cv.lasso_path(equations, library)
-    # Equation (M11c) as it is written, by another algorithm. The whole system: H^(1/2) c ≈ H^(−1/2) g.
+    # Equation (M11c) as it is written, by another algorithm. The whole system: H^(1/2) c ≈ H^(−1/2)
+    # g.
     root = np.linalg.cholesky(equations.information)
     design, response = root.T @ library.scaled_terms.T, np.linalg.solve(root, equations.score)
     design = design / np.linalg.norm(design, axis=0)
@@ -253,7 +258,8 @@ def test_only_what_was_held_out_tells_that_a_term_is_false(of_double_well) -> No
         sum(f.response for f in folds), whole.response, atol=1e-6 * np.abs(whole.response).max()
     )
     assert sum(f.share for f in folds) == pytest.approx(1)
-    # Negative control: judged on the data that it was fitted to, the model of all terms is the best.
+    # Negative control: judged on the data that it was fitted to, the model of all terms is the
+    # best.
     columns, penalties = library.scaled_terms, np.array([100.0, 0.001])
     seen = lasso_cv._held_out_errors(whole, whole, columns, penalties, library)
     assert seen[1] < seen[0]
@@ -300,7 +306,8 @@ def test_collinear_terms_stop_no_method(paths, fit) -> None:
 
 @pytest.mark.slow
 def test_scikit_learn_is_imported_where_it_is_used_only() -> None:
-    code = "import sys, worker.identification.selection.support_selection; print('sklearn' in sys.modules)"
+    module = "worker.identification.selection.support_selection"
+    code = f"import sys, {module}; print('sklearn' in sys.modules)"
     out = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout
@@ -324,6 +331,7 @@ def test_correlated_windows_of_a_few_trajectories_are_not_taken_for_a_drift(
             from_arrays(list(np.cumsum(steps, axis=1)), 0.01), rule="simpson", noise="none"
         )
         false += bool(identified.drift[0].estimate.support)
-    # |z| > √log n has probability 0.0024 a term, and errors are from 200 blocks: 2 to 5 % of walks, so 5 of 20 is 1 in 400 or
-    # less. With a block a trajectory, ten or forty of them, it is 25 and 15 of 60.
+    # |z| > √log n has probability 0.0024 a term, and errors are from 200 blocks: 2 to 5 % of walks,
+    # so 5 of 20 is 1 in 400 or less. With a block a trajectory, ten or forty of them, it is 25 and
+    # 15 of 60.
     assert false <= 4

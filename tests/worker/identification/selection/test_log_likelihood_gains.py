@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from worker.identification.data.library import Library, make_library
 from worker.identification.data.trajectories import Scales
 from worker.identification.equations.regression import NormalEquations
+from worker.identification.selection import gauss_jordan
 from worker.identification.selection import log_likelihood_gains as gains_module
-from worker.identification.selection.exact import gauss_jordan
-from worker.identification.selection.exact.supports import growing, shrinking
 from worker.identification.selection.log_likelihood_gains import (
     Gains,
     gain_on,
     removals,
     stepwise,
 )
+from worker.identification.selection.supports import growing, shrinking
 
 Floats = NDArray[np.float64]
 
@@ -85,7 +85,8 @@ def test_what_cannot_be_told_apart_is_the_same_by_either_way(
 ) -> None:
     library = library_of([0.25], 7)
     design = on_states(library, seed).design.copy()
-    # Some functions are combinations of others on these data, exactly or but for 10⁻⁹ or a tenth of them.
+    # Some functions are combinations of others on these data, exactly or but for 10⁻⁹ or a tenth of
+    # them.
     for copy in range(n_copies):
         size = data.draw(st.sampled_from([0.0, 1e-9, 0.1]))
         j = data.draw(st.integers(1, library.internal_size - 1))
@@ -104,7 +105,8 @@ def test_what_cannot_be_told_apart_is_the_same_by_either_way(
         ):
             assert list(np.isfinite(found)) == list(np.isfinite(direct))
             finite = np.isfinite(found)
-            # 10⁻⁹ of a function leaves an eigenvalue of 10⁻¹⁸, which is none; a tenth one of 10⁻² or, of several such, 10⁻⁸.
+            # 10⁻⁹ of a function leaves an eigenvalue of 10⁻¹⁸, which is none; a tenth one of 10⁻²
+            # or, of several such, 10⁻⁸.
             np.testing.assert_allclose(found[finite], np.array(direct)[finite], rtol=1e-7)
         grown, shrunk = grown.with_term(add), shrunk.without_term(drop)
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import Scales
-from worker.identification.selection.exact import supports
-from worker.identification.selection.exact.supports import Exact, support_basis
+from worker.identification.selection import supports
+from worker.identification.selection.supports import Exact, support_basis
 
 
 def _scales(origin: float, unit: float) -> Scales:
@@ -41,7 +41,8 @@ def test_raw_coefficients_give_back_the_function(origin: float, support: tuple[i
     internal = library.internal(y) @ (basis.rows.T @ values)
     x = origin + 0.5 * y
     direct = sum(c * x ** library.degrees[k] for c, k in zip(raw, support, strict=True))
-    # The raw sum cancels by design: its own rounding, relative to its largest term, is all that may differ.
+    # The raw sum cancels by design: its own rounding, relative to its largest term, is all that may
+    # differ.
     largest = max(
         abs(c) * np.abs(x).max() ** library.degrees[k] for c, k in zip(raw, support, strict=True)
     )

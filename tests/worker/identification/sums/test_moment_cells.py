@@ -14,10 +14,10 @@ from worker.identification.data.trajectories import (
 )
 from worker.identification.sums.cell_rules import window_weights
 from worker.identification.sums.kernel_statistics import KernelStatistics, gather, merged
-from worker.identification.sums.kernels import Kernels
-from worker.identification.sums.moment_cells import (
+from worker.identification.sums.kernels import (
     CellMoments,
     Cells,
+    Kernels,
     accumulate,
     empty_moments,
 )

@@ -12,8 +12,7 @@ from worker.identification.data.trajectories import (
 )
 from worker.identification.sums.cell_rules import window_weights
 from worker.identification.sums.kernel_statistics import gather
-from worker.identification.sums.kernels import make_kernels
-from worker.identification.sums.moment_cells import make_cells
+from worker.identification.sums.kernels import make_cells, make_kernels
 from worker.identification.sums.polynomial_moments import gather_by_powers
 from worker.identification.sums.rules import TRAPEZOID
 

@@ -1,5 +1,6 @@
-"""What happens at the two ends of the state space: who reaches them, and whether the density can be normalised there."""
+"""The two ends of the state space, and whether they allow a stationary distribution."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -7,14 +8,17 @@ from numpy.polynomial.legendre import legval, legvander
 from numpy.typing import NDArray
 
 from worker.generator.line.domain.domain_scan import DOUBLINGS, Window
+from worker.generator.line.domain.positive_diffusion import zeros_of_diffusion
 from worker.generator.numerics.quadrature import NODES, ORDER, TO_LEGENDRE
 from worker.generator.process import FloatArray, ScalarProcess, value, values
 from worker.generator.quantities.boundary import End, Kind, Zone
+from worker.generator.quantities.fixed_points import FixedPoint
 
 ZERO = 1e-10
 """Relative size below which a(end) counts as zero."""
 ZERO_SEEN, SIMPLE = 1e4, 0.01
-"""a, in units of the rounding error of zero, from which its power in the distance shows, and how near to 1 a simple zero's is."""
+"""Size of a, in rounding errors of zero, from which its power in the distance shows, and how
+near to 1 a simple zero's power is."""
 DIVERGING = 1e-6
 """2b/a times the distance to an end, next to it, above which the drift counts as singular there."""
 STEEP = 1e6
@@ -24,7 +28,14 @@ TOLERANCE = 1e-9
 
 
 def classify_end(model: ScalarProcess, window: Window, side: Literal[-1, 1]) -> End:
-    """The lower (side −1) or upper (side +1) end of the domain, equations (G4)–(G6)."""
+    """Classify the lower (side −1) or upper (side +1) end of the domain, equations (G4)–(G6).
+
+    Parameters
+    ----------
+    model : process in one coordinate
+    window : centre, scale and scan of the domain
+    side : −1 or +1
+    """
     at = model.bounds[0] if side < 0 else model.bounds[1]
     place = (
         f"the end x = {at:g} of the domain"
@@ -38,7 +49,8 @@ def classify_end(model: ScalarProcess, window: Window, side: Literal[-1, 1]) -> 
     room = abs(window.centre - at)
     distance = room / 8 * (NODES + 1) / 2
     a_inside = values(model.a, at - side * distance)
-    # The polynomial through the nodes, continued to the end: a(end) itself is only rounding error where a has a zero.
+    # The polynomial through the nodes, continued to the end: a(end) itself is only rounding error
+    # where a has a zero.
     a_end = abs(legval(-1.0, TO_LEGENDRE @ a_inside))
     # An end far from the origin is itself rounded, and a does not vanish exactly there.
     zero = max(ZERO, 64 * float(np.spacing(abs(at))) / room) * np.max(np.abs(a_inside))
@@ -58,7 +70,7 @@ def classify_end(model: ScalarProcess, window: Window, side: Literal[-1, 1]) -> 
 
 
 def _simple(a: FloatArray, distances: FloatArray, zero: float) -> bool:
-    """Whether a goes to zero like the distance itself, judged where it is still far above rounding error."""
+    """Return whether a goes to zero like the distance itself, judged far above rounding error."""
     above = np.flatnonzero(a > max(ZERO_SEEN * zero, np.finfo(float).tiny))
     if len(above) < 2:
         return True
@@ -68,7 +80,10 @@ def _simple(a: FloatArray, distances: FloatArray, zero: float) -> bool:
 
 
 def _drift_diverges(model: ScalarProcess, at: float, offsets: FloatArray) -> bool:
-    """Whether, where a is positive at the end, 2b/a times the distance does not go to zero: a drift of 1/distance or steeper."""
+    """Return whether 2b/a times the distance does not go to zero, where a is positive at the end.
+
+    It does not for a drift of 1/distance or steeper.
+    """
     push = np.abs(2 * values(model.b, at + offsets) / values(model.a, at + offsets) * offsets)
     return bool(push[-1] > DIVERGING and push[-1] > 0.5 * push[-3])
 
@@ -111,7 +126,7 @@ def _simple_zero(model: ScalarProcess, window: Window, side: int, at: float, pla
 def _far_end(
     model: ScalarProcess, at: float, place: str, base: float, sign: int, distances: FloatArray
 ) -> End:
-    """An end that takes infinitely many doublings (or halvings) of the distance to approach."""
+    """Classify an end that is approached in infinitely many doublings or halvings."""
     b, a = values(model.b, base + sign * distances), values(model.a, base + sign * distances)
     with np.errstate(all="ignore"):
         usable = np.isfinite(b) & np.isfinite(a) & (a > 0)
@@ -139,7 +154,10 @@ def _far_end(
     if kind == "regular" and not infinite:
         return End(at, kind, place, power=power, growth=gamma, threshold=threshold)
     if kind == "exit" and not infinite:
-        why = "the drift pushes outward, or does not push the process back, and the process is absorbed at"
+        why = (
+            "the drift pushes outward, or does not push the process back, and the process is "
+            "absorbed at"
+        )
         return End(at, kind, place, why, power=power, threshold=threshold)
     if outwards * (beta - 1) > TOLERANCE:
         return End(
@@ -163,8 +181,11 @@ def _far_end(
 
 
 def _feller(beta: float, gamma: float, drift_growth: float, outwards: int) -> Kind:
-    """Feller's class from the powers of exp(ψ) and a in the distance, and that of b where ψ is steeper than any power, equation
-    (G33), all times `outwards`, +1 at infinity and −1 at a finite end."""
+    """Return Feller's class, equation (G33), from powers in the distance.
+
+    They are the powers of exp(ψ) and a, and that of b where ψ is steeper than any power, all times
+    `outwards`: +1 at infinity and −1 at a finite end.
+    """
     quick = (
         drift_growth > outwards + TOLERANCE
         if abs(beta) > STEEP
@@ -180,10 +201,16 @@ def _feller(beta: float, gamma: float, drift_growth: float, outwards: int) -> Ki
 def far_limits(
     distance: FloatArray, b: FloatArray, a: FloatArray, side: int
 ) -> tuple[NDArray[np.bool_], FloatArray, FloatArray]:
-    """Of m models towards x → ±∞: whether the end allows a law, (G5); the power of the density; and the bottom of the continuous
-    spectrum, (G12) [1/time].
+    """Return what m models do towards x → ±∞.
 
-    distance   (n,) increasing distances from the centre, the last far out      b, a   (m, n) drift and diffusion there
+    These are whether the end allows a stationary distribution, (G5); the power of the density; and
+    the bottom of the continuous spectrum, (G12) [1/time].
+
+    Parameters
+    ----------
+    distance : (n,) increasing distances from the centre, the last far out [state]
+    b, a : (m, n) drift and diffusion there
+    side : −1 or +1
     """
     with np.errstate(all="ignore"):
         gamma = np.log(a[:, -1] / a[:, -2]) / np.log(distance[-1] / distance[-2])
@@ -192,5 +219,98 @@ def far_limits(
         threshold = np.exp(
             2 * np.log(np.abs(beta - gamma / 2) / distance[-1]) + np.log(a[:, -1] / 8)
         )
-        lawful = (beta - 1 <= TOLERANCE) & (power + 1 < -TOLERANCE)
-    return lawful, power, threshold
+        has_distribution = (beta - 1 <= TOLERANCE) & (power + 1 < -TOLERANCE)
+    return has_distribution, power, threshold
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether there is a stationary distribution, and why not.
+
+    usable   the noise is positive all over the domain, so that first-passage times can be
+             integrated
+    """
+
+    ergodic: bool
+    usable: bool
+    reason: str | None = None
+
+
+def noise_verdict(
+    model: ScalarProcess, window: Window, observed: tuple[float, float] | None
+) -> Verdict:
+    """Judge whether a is positive inside the domain.
+
+    Parameters
+    ----------
+    model : process in one coordinate
+    window : scan of the domain
+    observed : where the data were [state]
+    """
+    low, high = model.bounds
+    if not np.any(window.diffusion):
+        reason = (
+            "no stationary distribution with a density: the diffusion a is zero everywhere, the "
+            "process is deterministic"
+        )
+        return Verdict(False, False, reason)
+    zeros = [zero for zero in dict.fromkeys(zeros_of_diffusion(model, window)) if zero is not None]
+    if not zeros:
+        return Verdict(True, True)
+    places = " and ".join(f"x = {zero:.6g}" for zero in zeros)
+    reason = (
+        f"no stationary distribution on the domain ({low:g}, {high:g}): the diffusion a is zero "
+        f"or negative from {places} on, "
+        "but has to be positive inside the domain; give a domain that ends there, or other terms"
+    )
+    return Verdict(False, False, reason + _beyond(zeros, observed))
+
+
+def ends_verdict(
+    ends: tuple[End, End], fixed: tuple[FixedPoint, ...], observed: tuple[float, float] | None
+) -> Verdict:
+    """Judge whether both ends of the domain allow a normalisable density.
+
+    Parameters
+    ----------
+    ends : lower and upper end, classified
+    fixed : fixed points of the drift
+    observed : where the data were [state]
+    """
+    problems: dict[str, list[str]] = {}
+    for end in ends:
+        if end.problem is not None:
+            problems.setdefault(end.problem, []).append(end.place)
+    if not problems:
+        return Verdict(True, True)
+    causes = "; ".join(f"{problem} {' and '.join(places)}" for problem, places in problems.items())
+    outermost = [
+        fixed[index].at[0]
+        for index, end in ((0, ends[0]), (-1, ends[1]))
+        if end.problem is not None and fixed and not fixed[index].stable
+    ]
+    turning = "".join(
+        f"; it turns outward at x = {point:.6g}" for point in dict.fromkeys(outermost)
+    )
+    # The range supports the verdict only where the drift turns outward inside it.
+    unseen = outermost if len(outermost) == sum(end.problem is not None for end in ends) else []
+    reason = (
+        f"no stationary distribution: {causes}, so the density is not "
+        f"normalisable{turning}{_beyond(unseen, observed)}"
+    )
+    return Verdict(False, True, reason)
+
+
+def _beyond(places: list[float], observed: tuple[float, float] | None) -> str:
+    if (
+        observed is None
+        or not places
+        or any(observed[0] <= place <= observed[1] for place in places)
+    ):
+        return ""
+    return (
+        f". This lies beyond the observed range [{observed[0]:.6g}, {observed[1]:.6g}]: the data "
+        "never reached it, so this "
+        "is extrapolation; fewer terms, a domain, or reflecting boundaries give a result for the "
+        "observed range"
+    )

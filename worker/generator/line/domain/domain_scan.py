@@ -1,4 +1,4 @@
-"""Where on the line to look first: a centre and a length, found from the model alone, so that units do not matter."""
+"""The scan of the line: a centre and a length, from the model alone in any units."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,16 +12,18 @@ from worker.generator.numerics.roots import roots
 from worker.generator.process import FloatArray, ScalarFunction, ScalarProcess, value, values
 
 DOUBLINGS = 100
-"""How many times the scan doubles its distance from the centre: 30 decades."""
+"""Number of times the scan doubles its distance from the centre: 30 decades."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The first look at the model.
+    """Centre, scale and scan of the domain.
 
-    centre    a point inside the domain, at a stable fixed point or in the middle of the data [state]
+    centre    a point inside the domain, at a stable fixed point or in the middle of the data
+              [state]
     scale     the length on which drift beats noise, or noise changes [state]
-    points    (n,) increasing points of the domain's interior, denser near the centre and towards finite ends [state]
+    points    (n,) increasing points of the domain's interior, denser near the centre and towards
+              finite ends [state]
     drift     (n,) b there
     diffusion (n,) a there
     """
@@ -40,20 +42,30 @@ def choose_window(
     *,
     for_noise: bool = False,
 ) -> Window:
-    """Centre, scale and scan of the domain.
+    """Choose centre, scale and scan of the domain.
 
-    asked      states that are asked about: where to look if neither data nor a fixed point say it [state]
-    for_noise  only zeros of the noise are looked for, not those of the drift
+    Parameters
+    ----------
+    model : process in one coordinate
+    observed : where the data were [state]; None without data
+    asked : states that are asked about: where to begin if neither data nor a fixed point tell
+        [state]
+    for_noise : only zeros of the noise are searched for, not those of the drift
 
-    Raises InvalidDomainError where the observed range is reversed or misses the domain, UndefinedCoefficientsError where a
-    coefficient is not finite near the centre.
+    Raises
+    ------
+    InvalidDomainError
+        The observed range is reversed or misses the domain.
+    UndefinedCoefficientsError
+        A coefficient is not finite near the centre.
     """
     low, high = model.bounds
     if observed is not None:
         inside = max(observed[0], low), min(observed[1], high)
         if not inside[0] < inside[1]:
             raise InvalidDomainError(
-                f"the observed range [{observed[0]:g}, {observed[1]:g}] has no length inside the domain [{low:g}, {high:g}]; "
+                f"the observed range [{observed[0]:g}, {observed[1]:g}] has no length inside the "
+                f"domain [{low:g}, {high:g}]; "
                 "check both, or leave the domain open"
             )
         centre, scale = (inside[0] + inside[1]) / 2, (inside[1] - inside[0]) / 4
@@ -70,7 +82,8 @@ def choose_window(
     finite = np.isfinite(a) & np.isfinite(b)
     if not finite[np.abs(points - centre) <= 8 * scale].all():
         raise UndefinedCoefficientsError(
-            f"drift or diffusion is not a finite number between {centre - 8 * scale:g} and {centre + 8 * scale:g}; "
+            f"drift or diffusion is not a finite number between {centre - 8 * scale:g} and "
+            f"{centre + 8 * scale:g}; "
             "check the model's terms, or give the domain"
         )
     return Window(centre, scale, points[finite], b[finite], a[finite])
@@ -92,8 +105,10 @@ def _scan(bounds: tuple[float, float], centre: float, scale: float) -> FloatArra
 def _separating(
     model: ScalarProcess, centre: float, scale: float, functions: Sequence[ScalarFunction]
 ) -> FloatArray:
-    """The scan, and points between zeros of these functions that it would step over: where data and centre are must not decide
-    which of them are found."""
+    """Return the scan, with points between zeros of these functions that it would step over.
+
+    Where data and centre are must not decide which of the zeros are found.
+    """
     points = _scan(model.bounds, centre, scale)
     # Not at the centre, which is a fixed point where no data say otherwise.
     doublings = scale * 2.0 ** np.arange(-1, DOUBLINGS)
@@ -140,7 +155,8 @@ def _anchor(model: ScalarProcess) -> tuple[float | None, float]:
 
 
 def _scale(model: ScalarProcess, centre: float) -> float:
-    # The shortest distance over which 2bδ/a reaches 1 or a doubles: the size of the well, or of the noise's own variation.
+    # The shortest distance over which 2bδ/a reaches 1 or a doubles: the size of the well, or of the
+    # noise's own variation.
     low, high = model.bounds
     distances = 2.0 ** np.arange(-100, 100, 0.5)
     distances = distances[distances > 1e-13 * abs(centre)]

@@ -1,4 +1,4 @@
-"""The part of a landscape that the stationary law inhabits: its wells, what lies between them, and the tails beyond."""
+"""The part of a landscape that the stationary distribution inhabits: wells, and what joins them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +12,8 @@ from worker.generator.numerics.quadrature import NODES, interpolation
 from worker.generator.process import FloatArray
 
 DEPTH = 150.0
-"""Fall of the log-density at which the law ends: e^−150 of the density changes no digit of any answer."""
+"""Fall of the log-density at which the distribution ends: e^−150 of the density changes no digit
+of any answer."""
 SAMPLES = 65
 """Points of a panel between which its peak is a parabola's."""
 
@@ -21,18 +22,22 @@ Span = tuple[float | None, float | None]
 
 
 def depth_for(eigenpairs: int, least: float) -> float:
-    """Fall of the log-density that holds the tails of that many eigenfunctions, the faster the wider; `least` at least."""
+    """Return the fall of the log-density that holds the tails of so many eigenfunctions.
+
+    The faster the eigenfunction, the wider it is; the fall is `least` at least.
+    """
     return max(least, 10.0 * eigenpairs)
 
 
 @lru_cache(maxsize=8)
 def inhabited(landscape: Landscape, eigenpairs: int) -> Span:
-    """From the outermost point below to the outermost point above at which the log-density is within `depth` of its peak.
+    """Return the outermost points at which the log-density is within `depth` of its peak.
 
-    Panels may reach further, to where the data were, to wells that are never visited, or to a state asked about. What is slow
-    there makes rates of its own, of modes that no stationary process ever excites; they are not among those of the law.
-    The ends are found to rounding error, so that they do not depend on where the panels lie. Models near one reference ask for
-    the reference's several times.
+    Panels may reach further, to where the data were, to wells that are never visited, or to a state
+    asked about. What is slow there makes rates of its own, of modes that no stationary process ever
+    excites; they are not among those of the distribution. The ends are found to rounding error, so
+    that they do not depend on where the panels lie. Models near one reference need the reference's
+    several times.
     """
     height = _height(landscape)
     level = _peak(landscape, height) - depth_for(eigenpairs, DEPTH)
@@ -63,7 +68,14 @@ def inhabited(landscape: Landscape, eigenpairs: int) -> Span:
 
 
 def wells_left_out(span: Span, eigenpairs: int, wells: Sequence[float]) -> str | None:
-    """A sentence that names those wells whose rates are none of the law's, beyond its span; None where there is none."""
+    """Return a sentence that names the wells beyond the span, whose rates are left out, or None.
+
+    Parameters
+    ----------
+    span : part of the landscape that the distribution inhabits
+    eigenpairs : number of rates
+    wells : stable fixed points [state]
+    """
     low, high = -np.inf if span[0] is None else span[0], np.inf if span[1] is None else span[1]
     beyond = [f"x = {well:.6g}" for well in wells if not low <= well <= high]
     if not beyond:
@@ -77,7 +89,10 @@ def wells_left_out(span: Span, eigenpairs: int, wells: Sequence[float]) -> str |
 
 
 def span_of_light_tails(span: Span, landscape: Landscape) -> Span:
-    """The span, to the landscape's own end where the density falls like a power: integrals over such a tail converge slowly."""
+    """Return the span, extended to the landscape's own end where the density falls like a power.
+
+    Integrals over such a tail converge slowly.
+    """
     below, above = (
         end if np.isinf(tail) else None for end, tail in zip(span, landscape.tails, strict=True)
     )
@@ -85,7 +100,7 @@ def span_of_light_tails(span: Span, landscape: Landscape) -> Span:
 
 
 def part_of(landscape: Landscape, span: Span) -> Landscape:
-    """The landscape from the one to the other end of the span, of one model or of several on the same panels."""
+    """Return the part of the landscape inside the span, of one or several models."""
     rows, edges = np.arange(len(landscape.base)), landscape.edges
     low, high, tails, gaps = (
         landscape.low.copy(),
@@ -132,7 +147,10 @@ def part_of(landscape: Landscape, span: Span) -> Landscape:
 
 
 def _height(landscape: Landscape) -> FloatArray:
-    """(P, ORDER) log-density per unit of the coordinate in which noise is uniform: there, a heavy tail falls exponentially."""
+    """Return (P, ORDER) the log-density per unit of the coordinate in which noise is uniform.
+
+    A heavy tail falls exponentially there.
+    """
     _, psi, log_a = landscape.at_nodes
     return np.asarray(psi - log_a / 2)
 
@@ -157,6 +175,6 @@ def _peak(landscape: Landscape, height: FloatArray) -> float:
 
 
 def _vertex(before: float, at: float, after: float) -> float:
-    """Highest value of the parabola through three values at equal steps; the middle one where it is no maximum."""
+    """Return the maximum of the parabola through three values, or else the middle one."""
     bend = before - 2 * at + after
     return at - (after - before) ** 2 / (8 * bend) if bend < 0 else at

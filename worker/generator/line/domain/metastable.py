@@ -9,45 +9,55 @@ from worker.generator.line.analysis import analysed_on_the_line
 from worker.generator.line.landscape import Landscape
 from worker.generator.process import ScalarProcess
 from worker.generator.quantities.boundary import End
-from worker.generator.quantities.fixed_point import FixedPoint
+from worker.generator.quantities.fixed_points import FixedPoint
 from worker.generator.quantities.report import GeneratorReport, Range
-from worker.generator.request import Questions
+from worker.generator.request import AnalysisRequest
 
 BEFORE_ESCAPE = (
-    "the drift pushes outward only outside the range of the data: distribution, rates and times are those of the process "
+    "the drift pushes outward only outside the range of the data: distribution, rates and times "
+    "are those of the process "
     "inside, with a reflecting boundary where the drift turns outward"
 )
 SMALLEST_BARRIER = 4.0
-"""Height in kT of the barrier before the unseen part below which nothing that the model says holds the process."""
+"""Height in kT of the barrier before the unseen part below which nothing in the model holds the
+process."""
 DEEP = 30.0
 """Fall of the log-density beyond which it does not matter where the ends are."""
 
 
 def held_before_escape(
-    model: ScalarProcess, questions: Questions, report: GeneratorReport
+    model: ScalarProcess, request: AnalysisRequest, report: GeneratorReport
 ) -> tuple[GeneratorReport, Landscape | None] | None:
-    """The analysis between reflecting ends at the outermost unstable points, of a model that has no stationary law only
-    because its drift pushes outward from there on; None where the data went there, or no barrier keeps them from it.
+    """Analyse a model that runs away only where no data were, between reflecting ends.
 
-    The report stays not ergodic, with its reason, and is labelled as an approximation.
+    The ends are at the outermost unstable points. None where the data went there, or no barrier
+    keeps the process from it. The report stays not ergodic, with its reason, and is labelled as an
+    approximation.
+
+    Parameters
+    ----------
+    model : process in one coordinate
+    request : what is asked for
+    report : the report without these ends
     """
-    bounds = turning_points(report.ends, report.fixed_points, questions.observed_range)
+    bounds = turning_points(report.ends, report.fixed_points, request.observed_range)
     if bounds is None:
         return None
-    inner, landscape = analysed_on_the_line(replace(model, bounds=bounds), questions)
+    inner, landscape = analysed_on_the_line(replace(model, bounds=bounds), request)
     if landscape is None:
         return None
     x, psi, log_a = landscape.at_nodes
     fall = np.max(psi - log_a) - (psi - log_a)
-    walls = walls_of(bounds, model)
-    if not holds(landscape, walls):
+    walls = artificial_ends(bounds, model)
+    if not has_barrier(landscape, walls):
         return None
-    # Walls as near as makes no difference: models drawn around this one may turn outward before its own turning points.
+    # Walls as near as makes no difference: models drawn around this one may turn outward before its
+    # own turning points.
     nearer = _nearer(
-        bounds, (float(x[fall < DEEP].min()), float(x[fall < DEEP].max())), walls, questions
+        bounds, (float(x[fall < DEEP].min()), float(x[fall < DEEP].max())), walls, request
     )
     if nearer != bounds:
-        inner, landscape = analysed_on_the_line(replace(model, bounds=nearer), questions)
+        inner, landscape = analysed_on_the_line(replace(model, bounds=nearer), request)
     held = replace(
         inner,
         ergodic=False,
@@ -62,27 +72,27 @@ def held_before_escape(
     return held, landscape
 
 
-def _nearer(bounds: Range, deep: Range, walls: list[int], questions: Questions) -> Range:
-    """The ends moved in to where the density is low, not beyond the data and what was asked for."""
+def _nearer(bounds: Range, deep: Range, walls: list[int], request: AnalysisRequest) -> Range:
+    """Move the ends in to where the density is low, not beyond the data and what was asked for."""
     asked = [
         point
-        for numbers in questions.on_the_line
+        for numbers in request.on_the_line
         for point in numbers
         if bounds[0] < point < bounds[1]
     ]
-    needed = [*(questions.observed_range or ()), *asked]
+    needed = [*(request.observed_range or ()), *asked]
     inner = min(deep[0], *needed), max(deep[1], *needed)
     low, high = (inner[side] if side in walls else bounds[side] for side in (0, 1))
     return max(low, bounds[0]), min(high, bounds[1])
 
 
-def walls_of(bounds: Range, model: ScalarProcess) -> list[int]:
-    """Sides, 0 or 1, on which the bounds are not the model's own."""
+def artificial_ends(bounds: Range, model: ScalarProcess) -> list[int]:
+    """Return the sides, 0 or 1, on which the bounds are not the model's own."""
     return [side for side in (0, 1) if bounds[side] != model.bounds[side]]
 
 
-def holds(landscape: Landscape, walls: Sequence[int]) -> bool:
-    """Whether a barrier is there before each wall."""
+def has_barrier(landscape: Landscape, walls: Sequence[int]) -> bool:
+    """Return whether there is a barrier before each of the artificial ends."""
     _, psi, log_a = landscape.at_nodes
     fall = np.max(psi - log_a) - (psi - log_a)
     return all(fall.ravel()[-side] >= SMALLEST_BARRIER for side in walls)
@@ -91,8 +101,16 @@ def holds(landscape: Landscape, walls: Sequence[int]) -> bool:
 def turning_points(
     ends: Sequence[End], fixed: Sequence[FixedPoint], observed: Range | None
 ) -> Range | None:
-    """The model's ends, with the point beyond the data where the drift turns outward in place of those that it runs away to.
-    None where the data went there, or it does not turn."""
+    """Return the model's ends; turning points of the drift replace those it runs away to.
+
+    None where the data went there, or the drift does not turn outward beyond the data.
+
+    Parameters
+    ----------
+    ends : lower and upper end, classified
+    fixed : fixed points of the drift
+    observed : where the data were [state]
+    """
     if observed is None or len(ends) != 2 or not fixed:
         return None
     bounds = [ends[0].at, ends[1].at]

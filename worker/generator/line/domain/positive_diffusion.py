@@ -1,4 +1,4 @@
-"""The interval the analysis runs on: the domain, and the part of it around the data where the noise is positive."""
+"""The part of the domain around the data where the noise is positive."""
 
 from dataclasses import dataclass, replace
 
@@ -15,14 +15,15 @@ from worker.generator.process import (
 )
 
 END_MARGIN = 1e-6
-"""Distance to a finite end, in scales of the window, within which a sign of a counts as rounding."""
+"""Distance to a finite end, in scales of the window, within which a sign of a counts as
+rounding."""
 TOUCHING = 1e-9
-"""A minimum of a below this fraction of its surroundings counts as a zero."""
+"""Ratio of a minimum of a to its surroundings below which it counts as a zero."""
 
 
 @dataclass(frozen=True, slots=True)
 class NarrowedProcess:
-    """A process restricted to where its noise is positive.
+    """Process restricted to where its noise is positive.
 
     process    the restricted process; its domain ends where it was cut
     cut_below  where the domain was cut below the data; None where it was not [state]
@@ -35,16 +36,17 @@ class NarrowedProcess:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What was cut, for a reader."""
+        """What was cut, in words."""
         return tuple(
-            f"the fitted diffusion is not positive {word} x = {cut:.6g}, outside the data; the analysis ends there"
+            f"the fitted diffusion is not positive {word} x = {cut:.6g}, outside the data; the "
+            "analysis ends there"
             for word, cut in (("below", self.cut_below), ("above", self.cut_above))
             if cut is not None
         )
 
 
 def zeros_of_diffusion(model: ScalarProcess, window: Window) -> tuple[float | None, float | None]:
-    """The zeros of a inside the domain nearest to the centre, below and above it: a crosses or touches zero there [state].
+    """Return the nearest zeros of a below and above the centre: crossed or touched [state].
 
     Both are the centre where a is not positive there already. Ends of the domain are no zeros.
     """
@@ -67,7 +69,7 @@ def zeros_of_diffusion(model: ScalarProcess, window: Window) -> tuple[float | No
 
 
 def _nearest_zero(model: ScalarProcess, points: FloatArray, a: FloatArray) -> float | None:
-    """Going away from points[0], where a is positive: the first point where it is not."""
+    """Return the first point away from points[0], where a is positive, at which it is not."""
     crossings = np.flatnonzero(a <= 0)
     crossing = int(crossings[0]) if len(crossings) else len(points)
     minima = 1 + np.flatnonzero((a[1:-1] < a[:-2]) & (a[1:-1] < a[2:]))
@@ -104,16 +106,18 @@ def _touching_zero(model: ScalarProcess, low: float, high: float, level: float) 
 
 
 def narrowed_to_positive(process: DiffusionProcess, around: tuple[float, float]) -> NarrowedProcess:
-    """The process on the connected part of its domain where a > 0, around the middle of the data's range `around` [state].
+    """Return the process on the connected part of its domain where a > 0 around the data's middle.
 
-    Raises InvalidDomainError where a is not positive in the middle of the data, and for an empty range.
+    Raises InvalidDomainError where a is not positive in the middle of the data `around` [state],
+    and for an empty range.
     """
     model = scalar_view(process)
     window = choose_window(model, around, for_noise=True)
     below, above = zeros_of_diffusion(model, window)
     if below is not None and below == above:
         raise InvalidDomainError(
-            f"the diffusion is not positive at x = {window.centre:g}, in the middle of the data; refit with fewer terms"
+            f"the diffusion is not positive at x = {window.centre:g}, in the middle of the data; "
+            "refit with fewer terms"
         )
     low, high = model.bounds
     bounds = (low if below is None else below, high if above is None else above)
@@ -123,7 +127,7 @@ def narrowed_to_positive(process: DiffusionProcess, around: tuple[float, float])
 def reflecting_interval(
     model: ScalarProcess, observed: tuple[float, float] | None
 ) -> tuple[float, float] | None:
-    """Where reflecting ends would stand: the data's range inside the domain, or a finite domain; None where nothing is finite."""
+    """Return the places of reflecting ends: the data's range, or a finite domain, or None."""
     low, high = (
         model.bounds
         if observed is None

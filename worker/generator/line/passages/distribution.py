@@ -1,4 +1,4 @@
-"""The law of a passage time as a curve: its density and its distribution function."""
+"""The distribution of a first-passage time: its density, distribution function and quantiles."""
 
 from collections.abc import Callable
 
@@ -9,40 +9,69 @@ from worker.generator.line.landscape import Landscape
 from worker.generator.line.passages.transform import Chain
 from worker.generator.numerics.laplace_inversion import MOST_POINTS, contour, points_for
 from worker.generator.process import FloatArray, read_only
-from worker.generator.quantities.passage import NoCurve, PassageCurve
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.passages import (
+    PROBABILITIES,
+    NoCurve,
+    Passage,
+    PassageCurve,
+    Timing,
+)
 
 TAIL = 1e-3
 """Probability before the first and after the last time that is given."""
 LOWEST, HIGHEST, PER_DECADE, N_TIMES, N_BETWEEN = 1e-4, 1e4, 5, 80, 8
-"""Times at which it is first looked at, from this part of the mean, or a single step, up to so many means; then between two."""
+"""First times: from this part of the mean, or a single step, up to so many means; then between
+two."""
 N_CURVE = 34
-"""Times at equal steps of probability, as many at equal distances, and as many at equal ratios."""
+"""Number of times at equal steps of probability, as many at equal distances, and as many at
+equal ratios."""
 NARROW = 0.5
-"""Standard deviation, in means, below which a law that starts from a rare state is had from a Fourier series."""
+"""Standard deviation, in means, below which a distribution from a rare state is a Fourier
+series."""
 WINDOW = 30.0
-"""Length, in standard deviations, of the stretch of time that a narrow law is a Fourier series on."""
+"""Length, in standard deviations, of the stretch of time that a narrow distribution is a Fourier
+series on."""
 N_BLOCK, N_WAVES, SMALLEST_WAVE = 64, 4096, 1e-9
-"""The series grows by so many terms, up to so many, until its last is this small."""
+"""Terms by which the series grows, their largest number, and the size of the last at which it
+ends."""
 
 PER_DISTANCE, FEWEST_PARTS, MOST_PARTS = 32, 8, 512
 """Cells over the distance of a passage, and cells of a panel."""
 RISE, MOST_RISE = 0.5, 2000.0
 """Change of ψ over a cell on the way, and over the whole way beyond which it is not kept to."""
 MOST_EDGES = 6_000
-"""Edges of a chain that is still followed."""
+"""Number of edges of a chain that is still followed."""
 RESOLVED = 0.03
-"""Change of the density with the cells, relative to its peak, up to which it can be extrapolated to a thousandth."""
-RARE = "the passage starts where the process hardly ever is, so the distribution of its time is not resolved"
+"""Change of the density with the cells, relative to its peak, up to which it can be extrapolated
+to a thousandth."""
+RARE = (
+    "the passage starts where the process hardly ever is, so the distribution of its time is not "
+    "resolved"
+)
 
 Law = Callable[[FloatArray], FloatArray]
-"""Times (k,) → density and distribution function there, (2, k)."""
+"""Function of times (k,) that gives density and distribution function there, (2, k)."""
+COARSER = 4
+"""Length of the cells, in those of the distribution itself, where a level of twice this length
+goes with them."""
+STEPS = 12
+SETTLED = 3e-3
+"""Step in the logarithm of a time after which the next would be its square, about."""
+
+Quantiles = tuple[float, ...]
 
 
 def passage_cells(landscape: Landscape, low: float, high: float, coarser: int = 1) -> Cells:
-    """Cells that resolve a passage between `low` and `high` [state], edges of panels; or such as are 2 or 4 times as long.
+    """Return cells that resolve a passage between two states, or cells 2 or 4 times as long.
 
-    A short passage is over before the process has been far. Far from both points cells may be longer.
+    A short passage is over before the process has been far. Far from both points cells may be
+    longer.
+
+    Parameters
+    ----------
+    landscape : panels
+    low, high : edges of panels [state]
+    coarser : 1, 2 or 4
     """
     edges, width = landscape.edges, 2 * landscape.half
     away = np.maximum(np.maximum(low - edges[1:], edges[:-1] - high), high - low)
@@ -52,8 +81,15 @@ def passage_cells(landscape: Landscape, low: float, high: float, coarser: int = 
 
 
 def rise_on_the_way(landscape: Landscape, low: float, high: float) -> FloatArray:
-    """(P,) about how much ψ changes over each panel between `low` and `high` [state]; 0 elsewhere, and everywhere where
-    it changes by more in all than could be followed."""
+    """Return (P,) about how much ψ changes over each panel between `low` and `high`; 0 elsewhere.
+
+    It is 0 everywhere where ψ changes by more in all than could be followed.
+
+    Parameters
+    ----------
+    landscape : panels
+    low, high : edges of panels [state]
+    """
     _, psi, _ = landscape.at_nodes
     middle = (landscape.edges[:-1] + landscape.edges[1:]) / 2
     rise = np.where((middle > low) & (middle < high), np.ptp(psi, axis=1), 0.0)
@@ -63,11 +99,14 @@ def rise_on_the_way(landscape: Landscape, low: float, high: float) -> FloatArray
 def passage_curve(
     cells: Cells, chain_of: Callable[[Cells], Chain], mean: Timing, deviation: Timing | None
 ) -> PassageCurve | NoCurve:
-    """The curve, equation (G29), to a thousandth of its peak.
+    """Return the curve, equation (G29), to a thousandth of its peak.
 
-    cells            an even number
-    chain_of         the passage on these cells, and on their pairs
-    mean, deviation  of the passage time; `deviation` is needed where the process comes from a very rare state only
+    Parameters
+    ----------
+    cells : an even number of cells
+    chain_of : the passage on these cells, and on their pairs
+    mean : mean first-passage time
+    deviation : standard deviation, needed where the process comes from a very rare state only
     """
     if mean.value is None or not mean.value > 0:
         return NoCurve(mean.reason or "the passage takes no time")
@@ -114,7 +153,10 @@ def passage_curve(
 
 
 def _times(law: Law, look: FloatArray) -> FloatArray:
-    """Times between the quantiles TAIL and 1 − TAIL: a third at equal steps of probability, of time, and of its logarithm."""
+    """Return times between the quantiles TAIL and 1 − TAIL.
+
+    A third of them is at equal steps of probability, a third of time, and a third of its logarithm.
+    """
     levels = np.linspace(TAIL, 1 - TAIL, N_CURVE)
     for _ in range(2):
         over = np.maximum.accumulate(law(look)[1])
@@ -142,7 +184,10 @@ def _between(look: FloatArray, over: FloatArray, probability: float) -> FloatArr
 
 
 def relaxing_law(chain: Chain, points: int) -> Law:
-    """By Talbot's contour: the time's law is a sum of decaying exponentials whose weights are not too large."""
+    """Return the distribution by Talbot's contour.
+
+    It is a sum of decaying exponentials whose weights are not too large.
+    """
     nodes, weights = contour(points)
 
     def law(times: FloatArray) -> FloatArray:
@@ -154,7 +199,7 @@ def relaxing_law(chain: Chain, points: int) -> Law:
 
 
 def _narrow(chain: Chain, mean: float, deviation: float) -> Law:
-    """By a Fourier series on a stretch of time that holds all of the law."""
+    """Return the distribution by a Fourier series on a stretch of time that holds all of it."""
     window = WINDOW * deviation
     begin = mean - window / 2
     values = np.zeros(0, np.complex128)
@@ -173,3 +218,69 @@ def _narrow(chain: Chain, mean: float, deviation: float) -> Law:
         return np.array([density, cumulative])
 
     return law
+
+
+def quantiles_on_the_line(cells: Cells, passage: Passage, mean: Timing) -> Quantiles:
+    """Return the times by which the passage of a model is over with each of `PROBABILITIES` [time].
+
+    There are none where the other model has none, or the passage is not inside the cells.
+
+    Parameters
+    ----------
+    cells : an even number of cells that resolve the passage
+    passage : the passage of a model near it
+    mean : mean time of the model's passage; where it is infinite, so are the quantiles
+    """
+    low, high = sorted((passage.start, passage.to))
+    if not cells.edges[0] <= low < high <= cells.edges[-1]:
+        return ()
+    return _quantiles(
+        cells, lambda level: Chain.along(level, passage.start, passage.to), passage, mean
+    )
+
+
+def quantiles_round(landscape: Landscape, at: float, passage: Passage, mean: Timing) -> Quantiles:
+    """Return the quantiles on a circle that is cut open at the goal.
+
+    Parameters
+    ----------
+    landscape : one turn; the passage is over where either end of it is reached
+    at : start [state]
+    passage : the passage of a model near it
+    mean : mean time of the model's passage
+    """
+    low, high = landscape.edges[[0, -1]]
+    nearest = low if at - low < high - at else high
+    cells = passage_cells(landscape, min(nearest, at), max(nearest, at), coarser=COARSER)
+    return _quantiles(cells, lambda level: Chain.out_of(level, level.edge_at(at)), passage, mean)
+
+
+def _quantiles(
+    cells: Cells, chain_of: Callable[[Cells], Chain], passage: Passage, mean: Timing
+) -> Quantiles:
+    known = passage.mean_time.log_value
+    if not passage.quantiles or known is None or len(cells.edges) > MOST_EDGES:
+        return ()
+    if mean.log_value is None:
+        return (np.inf,) * len(passage.quantiles)
+    coarse = _on_chain(chain_of(cells.halved()), np.log(passage.quantiles) + mean.log_value - known)
+    fine = _on_chain(chain_of(cells), coarse)
+    # The error goes with the square of the cells' length.
+    return tuple(np.exp((4 * fine - coarse) / 3).tolist())
+
+
+def _on_chain(chain: Chain, log_times: FloatArray) -> FloatArray:
+    """Return (k,) log quantiles, from a guess of them; nan where they are not found."""
+    points = points_for(chain.log_amplification)
+    if points is None or not np.isfinite(log_times).all():
+        return np.full(log_times.shape, np.nan)
+    law = relaxing_law(chain, points)
+    for _ in range(STEPS):
+        times = np.exp(log_times)
+        density, over = law(times)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = np.clip((PROBABILITIES - over) / (density * times), -1.0, 1.0)
+        log_times = log_times + step
+        if np.max(np.abs(step)) < SETTLED:
+            return log_times
+    return np.full(log_times.shape, np.nan)

@@ -1,4 +1,4 @@
-"""The Eyring–Kramers formula: mean passage times where barriers are high above the noise."""
+"""The Eyring–Kramers formula: mean first-passage times where barriers are high above the noise."""
 
 from dataclasses import dataclass
 
@@ -7,23 +7,27 @@ from numpy.typing import NDArray
 
 from worker.generator.line.landscape import Landscape
 from worker.generator.process import FloatArray, ScalarProcess, values
-from worker.generator.quantities.fixed_point import FixedPoint
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.fixed_points import FixedPoint
+from worker.generator.quantities.passages import Timing
 
 TOO_FLAT = 3.0
-"""Width of a well's or barrier's parabola, in distances to the next fixed point, beyond which there is no parabola."""
+"""Width of a well's or barrier's parabola, in distances to the next fixed point, beyond which
+there is no parabola."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Extrema:
-    """The fixed points as Laplace's method sees them: wells and tops of ψ = ∫2b/a, where ψ'' = 2b'/a. (..., n) stands for (n,) of
-    one model and (m, n) of several models with the same wells and tops.
+    """Fixed points for Laplace's method: wells and tops of ψ = ∫2b/a, where ψ'' = 2b'/a.
+
+    The shape (..., n) stands for (n,) of one model and (m, n) of several models with the same wells
+    and tops.
 
     at         (..., n) [state]
     stable     (n,)
     psi        (..., n) ψ there; nan outside the landscape
     log_a      (..., n)
-    log_width  (..., n) log √(2π/|ψ''|), the width of the parabola; inf where the drift is too flat for one [log state]
+    log_width  (..., n) log √(2π/|ψ''|), the width of the parabola; inf where the drift is too flat
+               for one [log state]
     """
 
     at: FloatArray
@@ -36,7 +40,14 @@ class Extrema:
 def extrema_of(
     model: ScalarProcess, landscape: Landscape, fixed: tuple[FixedPoint, ...]
 ) -> Extrema:
-    """The fixed points with what the formula needs of each."""
+    """Return the fixed points with what the formula needs of each.
+
+    Parameters
+    ----------
+    model : process in one coordinate
+    landscape : its panels
+    fixed : its fixed points
+    """
     at = np.array([point.at[0] for point in fixed])
     inside = (at >= landscape.edges[0]) & (at <= landscape.edges[-1])
     psi = np.where(inside, landscape.psi_and_log_a(at)[0], np.nan)
@@ -50,7 +61,15 @@ def extrema_of(
 def with_widths(
     at: FloatArray, stable: NDArray[np.bool_], psi: FloatArray, log_a: FloatArray, slope: FloatArray
 ) -> Extrema:
-    """The extrema, their widths from `slope`, b' at each of them (..., n) [1/time]."""
+    """Return the extrema, with their widths.
+
+    Parameters
+    ----------
+    at : (..., n) [state]
+    stable : (n,)
+    psi, log_a : (..., n)
+    slope : (..., n) b' [1/time]
+    """
     with np.errstate(divide="ignore"):
         log_width = 0.5 * (np.log(np.pi) + log_a - np.log(np.abs(slope)))
     if at.shape[-1] > 1:
@@ -62,7 +81,13 @@ def with_widths(
 
 
 def kramers_time(extrema: Extrema, start: float, to: float) -> Timing:
-    """The formula's time, or why it does not apply."""
+    """Return the formula's time, or why it does not apply.
+
+    Parameters
+    ----------
+    extrema : of one model
+    start, to : edges of panels [state]
+    """
     log_value = float(log_kramers_time(extrema, start, to))
     if not np.isnan(log_value):
         return Timing.from_log(log_value)
@@ -75,12 +100,14 @@ def kramers_time(extrema: Extrema, start: float, to: float) -> Timing:
     if not wells.any() or not _starts_in_a_well(extrema, tops, wells, start, to):
         return Timing(
             None,
-            f"no well holds the process at x = {start:g} before the barrier; the formula does not apply",
+            f"no well holds the process at x = {start:g} before the barrier; the formula does "
+            "not apply",
         )
     if not np.isfinite(extrema.log_width[tops | wells]).all():
         return Timing(
             None,
-            "the drift is too flat at a well or a barrier, or the noise too strong; the formula does not apply",
+            "the drift is too flat at a well or a barrier, or the noise too strong; the formula "
+            "does not apply",
         )
     return Timing(
         None,
@@ -89,12 +116,18 @@ def kramers_time(extrema: Extrema, start: float, to: float) -> Timing:
 
 
 def log_kramers_time(extrema: Extrema, start: float, to: float) -> FloatArray:
-    """Log of equation (G15), Laplace's method on both integrals of the exact time (G14), for each model (...): every barrier
-    between `start` and `to` counts with every well on its near side, and by half where the passage ends (or begins) on its top.
-    nan where the formula does not apply.
+    """Return the log of equation (G15) for each model (...); nan where the formula does not apply.
 
-    With one well w and one barrier u this is 2π √(a(w)/a(u)) / √|b'(w) b'(u)| · exp(Φ(u) − Φ(w)); with constant a it is the
-    textbook formula 2π/√(V''(w)|V''(u)|) · exp(2ΔV/a).
+    It is Laplace's method on both integrals of the exact time (G14): every barrier between `start`
+    and `to` counts with every well on its near side, and by half where the passage ends (or begins)
+    on its top. With one well w and one barrier u this is
+    2π √(a(w)/a(u)) / √|b'(w) b'(u)| · exp(Φ(u) − Φ(w)); with constant a it is the textbook formula
+    2π/√(V''(w)|V''(u)|) · exp(2ΔV/a).
+
+    Parameters
+    ----------
+    extrema : of the models
+    start, to : [state]
     """
     at = extrema.at if to > start else -extrema.at
     tops, wells = _on_the_way(extrema, start, to)
@@ -121,7 +154,7 @@ def log_kramers_time(extrema: Extrema, start: float, to: float) -> FloatArray:
 def _on_the_way(
     extrema: Extrema, start: float, to: float
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which of the extrema (..., n) are the tops between start and to, and which the wells before the last of those tops."""
+    """Return which extrema (..., n) are tops on the way, and which are wells before the last."""
     side = 1 if to > start else -1
     at = side * extrema.at
     rounding = 1e-12 * abs(to - start)

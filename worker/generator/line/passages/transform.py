@@ -1,7 +1,8 @@
-"""The cells as a chain that steps from edge to edge until it arrives: the Laplace transform of how long that takes.
+"""The Laplace transform of a first-passage time on the chain of the cells.
 
-Edges are capacities, cells are resistances between them, and where the passage ends the voltage is one: what is then seen at the
-start is the transform, equation (G29), from sums and quotients without a subtraction.
+Edges are capacities, cells are resistances between them, and where the passage ends the voltage is
+one: the voltage at the start is then the transform, equation (G29), from sums and quotients without
+a subtraction.
 """
 
 from dataclasses import dataclass
@@ -16,12 +17,21 @@ from worker.generator.process import FloatArray
 ComplexArray = NDArray[np.complex128]
 
 UNSEEN = 40.0
-"""Depth of the mass behind the start below which cells are left out: e^−40 of it changes no time."""
+"""Depth of the mass behind the start below which cells are left out: e^−40 of it changes no
+time."""
 
 
 def oriented(cells: Cells, start: float, to: float) -> tuple[int, int, list[FloatArray]]:
-    """First and last cell of the passage, and log R, log of the mass before each cell, of the part of the cell's mass that
-    belongs to its near edge, and of all of it, (..., n) in the direction of the passage."""
+    """Return the cells of a passage in its direction.
+
+    These are the first and last cell, and (..., n) log R, log of the mass before each cell, of the
+    part of the cell's mass that belongs to its near edge, and of all of it.
+
+    Parameters
+    ----------
+    cells : finite volumes of (...) models
+    start, to : edges of the cells [state]
+    """
     first, last = sorted((cells.edge_at(start), cells.edge_at(to)))
     if start < to:
         return (
@@ -36,9 +46,10 @@ def oriented(cells: Cells, start: float, to: float) -> tuple[int, int, list[Floa
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chain:
-    """The edges at which the passage may be before it ends.
+    """Chain of the edges at which the process may be before the passage ends.
 
-    ahead, back         (n,) rates of the steps from each of them; 0 where there is no way out on that side [1/time]
+    ahead, back         (n,) rates of the steps from each of them; 0 where there is no way out on
+                        that side [1/time]
     start               number of the edge at which the passage begins
     log_amplification   bound on log Σ|w| where the probability that it is not over is Σ w exp(−λt)
     """
@@ -50,7 +61,10 @@ class Chain:
 
     @classmethod
     def along(cls, cells: Cells, start: float, to: float) -> "Chain":
-        """Of the passage from `start` to `to`, both edges of the cells, or `to` an end of the domain that is reached."""
+        """Return the chain of the passage from `start` to `to`.
+
+        Both are edges of the cells, or `to` is an end of the domain that is reached.
+        """
         first, last, (resistance, *_) = oriented(cells, start, to)
         mass = cells.log_node_mass if start < to else cells.log_node_mass[::-1]
         gathered = np.logaddexp.accumulate(mass[:last])
@@ -62,12 +76,12 @@ class Chain:
 
     @classmethod
     def out_of(cls, cells: Cells, at: int) -> "Chain":
-        """Of leaving the cells at either end, from edge number `at`."""
+        """Return the chain of leaving the cells at either end, from edge number `at`."""
         return cls._of(cells.log_node_mass[1:-1], cells.log_resistance, at - 1)
 
     @classmethod
     def _of(cls, log_mass: FloatArray, log_resistance: FloatArray, start: int) -> "Chain":
-        """From the masses (n,) and the resistances around and between them (n + 1,), inf where there is no way."""
+        """Return the chain of masses (n,) and resistances (n + 1,), inf without a way."""
         amplification = (np.logaddexp.reduce(log_mass) - log_mass[start]) / 2
         ahead, back = (
             np.exp(-log_mass - log_resistance[1:]),
@@ -76,7 +90,7 @@ class Chain:
         return cls(ahead, back, start, float(amplification))
 
     def transform(self, s: ComplexArray) -> ComplexArray:
-        """E[exp(−s T)] of the passage time T at s (k,), off the negative axis."""
+        """Return E[exp(−s T)] of the first-passage time T at s (k,), off the negative axis."""
         n, end = self.start, len(self.ahead)
         before, after = slice(0, n + 1), slice(end, n - 1 if n else None, -1)
         left, from_left = _seen(self.back[before].copy(), self.ahead[before].copy(), s)
@@ -88,9 +102,10 @@ class Chain:
 def _seen(
     outward: FloatArray, inward: FloatArray, s: ComplexArray
 ) -> tuple[ComplexArray, ComplexArray]:
-    """Admittance and current, per mass of the start, that the start sees on one side (k,).
+    """Return admittance and current, per mass of the start, on one side of the start (k,).
 
-    outward, inward   (m,) rates of the steps towards the end on that side and away from it, those of the start last
+    outward, inward   (m,) rates of the steps towards the end on that side and away from it, those
+                      of the start last
     """
     admittance = np.full(s.shape, outward[0], np.complex128)
     current = admittance.copy()

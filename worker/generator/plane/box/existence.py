@@ -7,7 +7,7 @@ import numpy as np
 from worker.generator.plane.box.box import CELLS, Box, words
 from worker.generator.plane.box.coordinates import lowest_diffusion
 from worker.generator.plane.box.escape import STARTS, escape
-from worker.generator.request import Questions
+from worker.generator.request import AnalysisRequest
 
 NEGATIVE = 1e-3
 """Share of the law in places where the model's diffusion is not positive above which there is no answer."""
@@ -51,7 +51,7 @@ class Escape:
     unseen: bool
 
 
-def escape_of(box: Box, questions: Questions, starts: int = STARTS) -> Escape | None:
+def escape_of(box: Box, request: AnalysisRequest, starts: int = STARTS) -> Escape | None:
     """Whether the drift escapes from around the box, tried from `starts` points on each side at each distance."""
     start = escape(box.chart, box.spans, box.walls, starts=starts)
     if start is None:
@@ -60,7 +60,7 @@ def escape_of(box: Box, questions: Questions, starts: int = STARTS) -> Escape | 
         f"no stationary distribution: the drift pushes outward, without return, for instance from {words(start)}, so the "
         "density is not normalisable"
     )
-    ranges = questions.observed_ranges
+    ranges = request.observed_ranges
     if ranges is None or all(
         low <= x <= high for x, (low, high) in zip(start, ranges, strict=True)
     ):

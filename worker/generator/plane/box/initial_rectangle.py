@@ -4,7 +4,7 @@ import numpy as np
 
 from worker.generator.linear.fixed_points import fixed_points_near, gaussian_covariance
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.quantities.fixed_point import FixedPoint
+from worker.generator.quantities.fixed_points import FixedPoint
 
 MARGIN = 0.2
 """Part of the observed range that is added on each side."""

@@ -15,7 +15,7 @@ from worker.generator.plane.box.coordinates import lowest_diffusion
 from worker.generator.plane.box.existence import negative_share
 from worker.generator.plane.box.initial_rectangle import first_rectangle
 from worker.generator.process import DiffusionProcess, WithDomain
-from worker.generator.request import Questions
+from worker.generator.request import AnalysisRequest
 
 MOST = 0.05
 """Share of its time that the process would spend where it is cut off, above which what is left says nothing about it."""
@@ -38,20 +38,20 @@ class Narrowed:
 
 
 def narrowed_to_positive_plane(
-    process: DiffusionProcess, questions: Questions
+    process: DiffusionProcess, request: AnalysisRequest
 ) -> Narrowed | str | None:
     """The process on the connected part of the observed rectangle where its diffusion is positive definite, reflected at the
     edge; the reason where nothing holds the process back there, None without observed ranges and where it would not stay."""
-    if questions.observed_ranges is None:
+    if request.observed_ranges is None:
         return None
     domain = tuple(
         ends if period is not None else (max(low, ends[0]), min(high, ends[1]))
         for (low, high), ends, period in zip(
-            questions.observed_ranges, process.domain, process.periods, strict=True
+            request.observed_ranges, process.domain, process.periods, strict=True
         )
     )
     inside = WithDomain(process, domain)
-    box = with_law(first_box(inside, first_rectangle(inside, questions.observed_ranges)))
+    box = with_law(first_box(inside, first_rectangle(inside, request.observed_ranges)))
     share = negative_share(box)
     pressed = _pressed(box, process)
     if pressed is not None:

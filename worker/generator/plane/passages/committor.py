@@ -14,7 +14,7 @@ from worker.generator.plane.passages.passage_moments import (
     weak_noise,
 )
 from worker.generator.process import FloatArray, read_only
-from worker.generator.quantities.committor import Committed
+from worker.generator.quantities.passages import Committed
 from worker.generator.quantities.regions import Region
 
 LEVELS = (48, 96)

@@ -12,10 +12,8 @@ from worker.generator.plane.passages.committor import committed
 from worker.generator.plane.passages.passage_mesh import Scene, Stage, scene_of
 from worker.generator.plane.passages.passage_moments import hit
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.quantities.committor import Committor
-from worker.generator.quantities.fixed_point import FixedPoint
-from worker.generator.quantities.passage import SpatialPassage
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.fixed_points import FixedPoint
+from worker.generator.quantities.passages import Committor, SpatialPassage, Timing
 from worker.generator.quantities.regions import Pair, Place, Region
 
 MOST_WELLS = 6

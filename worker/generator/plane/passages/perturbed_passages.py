@@ -11,9 +11,7 @@ from worker.generator.plane.passages.passage_mesh import with_process
 from worker.generator.plane.passages.passage_moments import LEVELS, Ground, log_moments
 from worker.generator.plane.passages.passages import Solved
 from worker.generator.process import DiffusionProcess
-from worker.generator.quantities.committor import Committed, Committor
-from worker.generator.quantities.passage import SpatialPassage
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.passages import Committed, Committor, SpatialPassage, Timing
 from worker.generator.quantities.regions import Region
 
 

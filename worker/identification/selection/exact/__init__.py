@@ -1,1 +1,0 @@
-"""Changes of basis in as many digits as they lose."""
