@@ -1,6 +1,6 @@
 """Problem responses: the one table that maps exceptions to problem codes and HTTP statuses."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import structlog
 from fastapi import FastAPI, Request, Response
@@ -125,45 +125,6 @@ def _invalid_parameters(request: Request, error: Exception) -> Response:
     )
 
 
-def _store_away(request: Request, error: Exception) -> Response:
-    detail = "The job store is not responding, so the request was not processed."
-    hints = (
-        f"Repeat the request in {RETRY_SECONDS} seconds. "
-        "For new jobs, an Idempotency-Key makes this safe.",
-    )
-    return answer(
-        request,
-        Refusal(
-            "store-unavailable", detail, hints=hints, headers={"Retry-After": str(RETRY_SECONDS)}
-        ),
-    )
-
-
-def _another_request(request: Request, error: Exception) -> Response:
-    detail = "This Idempotency-Key was already used for another job."
-    return answer(
-        request, Refusal("idempotency-mismatch", detail, hints=("Use a new key for a new job.",))
-    )
-
-
-def _queue_full(request: Request, error: Exception) -> Response:
-    detail = "Too many jobs are waiting or running. This job was not accepted."
-    return answer(
-        request,
-        Refusal(
-            "queue-full", detail, hints=("Submit it again later.",), headers={"Retry-After": "10"}
-        ),
-    )
-
-
-def _too_many_jobs(request: Request, error: Exception) -> Response:
-    detail = "Too many of your jobs are waiting or running. This job was not accepted."
-    hints = ("Submit it again when some of them have ended, or cancel some.",)
-    return answer(
-        request, Refusal("too-many-jobs", detail, hints=hints, headers={"Retry-After": "5"})
-    )
-
-
 def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     match error.status_code:
@@ -184,46 +145,69 @@ def _http(request: Request, error: Exception) -> Response:
     return answer(request, refusal, status=error.status_code)
 
 
-def _forgotten(request: Request, error: Exception) -> Response:
-    return answer(
-        request,
-        Refusal("gone", "This job was deleted or has expired.", hints=("Submit the job again.",)),
-    )
+_STORE_AWAY = Refusal(
+    "store-unavailable",
+    "The job store is not responding, so the request was not processed.",
+    hints=(
+        f"Repeat the request in {RETRY_SECONDS} seconds. "
+        "For new jobs, an Idempotency-Key makes this safe.",
+    ),
+    headers={"Retry-After": str(RETRY_SECONDS)},
+)
+_STORAGE_FULL = Refusal(
+    "storage-full",
+    "The disk or the memory of the job store is full. Nothing was saved.",
+    hints=("Delete datasets and jobs that are no longer needed, or contact the operator.",),
+    headers={"Retry-After": "60"},
+)
+_REFUSALS: dict[type[Exception], Refusal] = {
+    StoreUnavailable: _STORE_AWAY,
+    StorageFull: _STORAGE_FULL,
+    IdempotencyMismatch: Refusal(
+        "idempotency-mismatch",
+        "This Idempotency-Key was already used for another job.",
+        hints=("Use a new key for a new job.",),
+    ),
+    InvalidCursor: Refusal(
+        "invalid-request",
+        "This cursor is not valid.",
+        errors=(ProblemError(detail="query parameter `cursor`: is not a cursor of this service"),),
+        hints=("Start again without a cursor.",),
+    ),
+    QueueFull: Refusal(
+        "queue-full",
+        "Too many jobs are waiting or running. This job was not accepted.",
+        hints=("Submit it again later.",),
+        headers={"Retry-After": "10"},
+    ),
+    TooManyJobs: Refusal(
+        "too-many-jobs",
+        "Too many of your jobs are waiting or running. This job was not accepted.",
+        hints=("Submit it again when some of them have ended, or cancel some.",),
+        headers={"Retry-After": "5"},
+    ),
+    Forgotten: Refusal(
+        "gone", "This job was deleted or has expired.", hints=("Submit the job again.",)
+    ),
+    ClientDisconnect: Refusal(
+        "body-timeout", "The connection closed before the body was complete."
+    ),
+}
+"""Refusals of the exceptions that always mean the same."""
 
 
-def _bad_cursor(request: Request, error: Exception) -> Response:
-    detail = "This cursor is not valid."
-    fault = ProblemError(detail="query parameter `cursor`: is not a cursor of this service")
-    return answer(
-        request,
-        Refusal(
-            "invalid-request", detail, errors=(fault,), hints=("Start again without a cursor.",)
-        ),
-    )
+def _always(refusal: Refusal) -> Callable[[Request, Exception], Response]:
+    return lambda request, error: answer(request, refusal)
 
 
 def _disk_trouble(request: Request, error: Exception) -> Response:
     assert isinstance(error, OSError)
     if is_full(error):
-        return _storage_full(request, error)
+        return answer(request, _STORAGE_FULL)
     if is_passing(error):
         _log.warning("the disk is in trouble", error=str(error))
-        return _store_away(request, error)
+        return answer(request, _STORE_AWAY)
     raise error
-
-
-def _storage_full(request: Request, error: Exception) -> Response:
-    detail = "The disk or the memory of the job store is full. Nothing was saved."
-    hints = ("Delete datasets and jobs that are no longer needed, or contact the operator.",)
-    return answer(
-        request, Refusal("storage-full", detail, hints=hints, headers={"Retry-After": "60"})
-    )
-
-
-def _gone_away(request: Request, error: Exception) -> Response:
-    return answer(
-        request, Refusal("body-timeout", "The connection closed before the body was complete.")
-    )
 
 
 def install(app: FastAPI) -> None:
@@ -236,15 +220,8 @@ def install(app: FastAPI) -> None:
             Refusal: _refused,
             UnreadableData: _unreadable,
             RequestValidationError: _invalid_parameters,
-            StoreUnavailable: _store_away,
-            StorageFull: _storage_full,
-            IdempotencyMismatch: _another_request,
-            InvalidCursor: _bad_cursor,
-            QueueFull: _queue_full,
-            TooManyJobs: _too_many_jobs,
-            Forgotten: _forgotten,
             OSError: _disk_trouble,
             HTTPException: _http,
-            ClientDisconnect: _gone_away,
+            **{kind: _always(refusal) for kind, refusal in _REFUSALS.items()},
         }
     )

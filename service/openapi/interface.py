@@ -14,6 +14,7 @@ from contract.problems import problem
 from contract.records import JobEvent
 from service.errors import CODES, PROBLEM_JSON
 from service.openapi import examples
+from service.responses.representations import headers
 
 VERSION = "1.0"
 """Version of the interface: /v1 changes only by addition."""
@@ -63,14 +64,12 @@ _JOB_ENDED = {
         "410": {"description": "Stop delivery of this message."},
     },
 }
-_DEPRECATION = {
-    name: {"description": description, "schema": {"type": "string"}}
-    for name, description in {
-        "Deprecation": "Date of deprecation (RFC 9745).",
-        "Sunset": "Date from which this may be removed (RFC 8594).",
-        "Link": 'Explanation of the deprecation and what to use instead: `rel="deprecation"`.',
-    }.items()
-}
+_REQUEST_ID = headers(X_Request_Id="Identifier of this request in the logs.")
+_DEPRECATION = headers(
+    Deprecation="Date of deprecation (RFC 9745).",
+    Sunset="Date from which this may be removed (RFC 8594).",
+    Link='Explanation of the deprecation and what to use instead: `rel="deprecation"`.',
+)
 
 
 def document(app: FastAPI) -> dict[str, Any]:
@@ -107,10 +106,7 @@ def _finish(path: str, operation: dict[str, Any]) -> None:
         ).get("schema"):
             # FastAPI adds it where it does not know the response.
             del response["content"]["application/json"]
-        response.setdefault("headers", {})["X-Request-Id"] = {
-            "description": "Identifier of this request in the logs.",
-            "schema": {"type": "string"},
-        }
+        response["headers"] = response.get("headers", {}) | _REQUEST_ID
         if status >= "400":
             response["content"] = {
                 PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/Problem"}}

@@ -117,7 +117,9 @@ _APART = 5.0
 
 
 def without_missing_codes(states: Floats, variables: Sequence[Variable], notes: Notes) -> Floats:
-    """Return the states (n, d) with NaN for every code; a warning names each code.
+    """Return the states (n, d) with NaN for every missing-value code, and warn of each code.
+
+    Codes are −999, 9999.0, 1e30, the largest numbers of 16 and 32 bits, and the like.
 
     A value is a code where it is a customary one, is the smallest or largest of its column, and
     lies apart from all other values by more than five times their range.

@@ -13,6 +13,9 @@ from contract.problems import ProblemError
 from service.errors import Refusal
 from service.validation_errors import pointer
 
+MOST_FILES = 4
+MOST_FIELDS = 16
+
 
 async def chunks(request: Request, limit: int, idle_seconds: float) -> AsyncGenerator[bytes]:
     """Yield the body in pieces.
@@ -69,10 +72,6 @@ def too_large(limit: int) -> Refusal:
         "Parquet.",
     )
     return Refusal("body-too-large", detail, hints=hints, headers={"Connection": "close"})
-
-
-MOST_FILES = 4
-MOST_FIELDS = 16
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,17 +17,69 @@ from contract.problems import ProblemError
 from service.dependencies import Context
 from service.errors import Refusal
 from service.readers.errors import UnreadableData
-from service.requests import strict_json, uploads
+from service.requests import request_body, strict_json, uploads
 from service.requests.uploads import Upload
 from service.responses import deprecation
 from service.settings import ServiceSettings
 from service.validation_errors import document_faults, pointer
 from storage.stores import Forgotten
 
+SHORT_BYTES = 8192
+"""Length of a body that is parsed and checked in less time than a change of threads takes."""
 _DATA_KINDS = [name for name, kind in KINDS.items() if kind.needs_data]
 
 
-async def resolved(
+async def received(
+    request: Request, context: Context, tenant: str, query: Layout
+) -> tuple[Job, Dataset | None]:
+    """Read the job that a request submits, as JSON or as a form; see `_resolved` for the rest.
+
+    query   layout in the query's parameters
+
+    Raises Refusal as the reading of the body does, and whatever `_resolved` raises.
+    """
+    media_type = uploads.media_type(request)
+    if media_type == uploads.FORM:
+        return await _received_form(request, context, tenant, query)
+    if media_type != "application/json" and not (
+        media_type.startswith("application/") and media_type.endswith("+json")
+    ):
+        raise Refusal(
+            "unsupported-media-type",
+            "A job must be sent as application/json, or as multipart/form-data with the parts "
+            "`file` and `job`.",
+            hints=("With curl: -H 'Content-Type: application/json'",),
+        )
+    body = await request_body.whole(
+        request, context.settings.max_json_bytes, context.settings.body_idle_seconds
+    )
+    short = len(body) <= SHORT_BYTES
+    given = strict_json.parse(body) if short else await run_sync(strict_json.parse, body)
+    return await _resolved(
+        request,
+        context,
+        tenant,
+        given,
+        layout=uploads.layout(request, query, None),
+        short=short,
+    )
+
+
+async def _received_form(
+    request: Request, context: Context, tenant: str, query: Layout
+) -> tuple[Job, Dataset | None]:
+    with uploads.scratch_folder(context.settings.scratch) as folder:
+        form = await uploads.form(request, context.settings, folder, "job", "layout")
+        if "job" not in form.fields:
+            hints = ('With curl: -F \'job={"kind": "identification"}\'',)
+            raise Refusal("invalid-request", "The form has no `job` part.", hints=hints)
+        with request_body.within_field("job"):
+            given = strict_json.parse(form.fields["job"])
+        layout = uploads.layout(request, query, form.fields.get("layout"))
+        return await _resolved(request, context, tenant, given, upload=form.upload, layout=layout)
+
+
+async def _resolved(
     request: Request,
     context: Context,
     tenant: str,

@@ -27,6 +27,11 @@ from storage.disk import INCOMING, own_folder, sweep_folders
 _PIECE = 1_000_000
 _SCRATCH = "upload-"
 
+FORM = "multipart/form-data"
+
+_UNSAID = {"", "application/octet-stream", "application/x-www-form-urlencoded"}
+"""Content types without information; the last is curl's default."""
+
 
 @dataclass(frozen=True, slots=True)
 class Upload:
@@ -152,12 +157,6 @@ def _label(filename: str | None) -> str | None:
         return None
     last = filename.replace("\\", "/").rsplit("/", 1)[-1]
     return "".join(character for character in last if character.isprintable())[:200] or None
-
-
-FORM = "multipart/form-data"
-
-_UNSAID = {"", "application/octet-stream", "application/x-www-form-urlencoded"}
-"""Content types without information; the last is curl's default."""
 
 
 @dataclass(frozen=True, slots=True)

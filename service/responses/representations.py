@@ -114,7 +114,7 @@ def _names(if_none_match: str | None, etag: str) -> bool:
 
 
 def chosen(request: Request, offered: Sequence[str]) -> str:
-    """Choose the offered media type that the caller prefers; the first of equals.
+    """Choose the offered media type that `Accept` prefers (RFC 9110 §12.5.1); the first of equals.
 
     Raises Refusal (not-acceptable).
     """

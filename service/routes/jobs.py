@@ -9,14 +9,13 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from contract.base import Document
-from contract.datasets import Dataset, Layout
-from contract.jobs import Job
+from contract.datasets import Layout
 from contract.kinds import JobRequest
 from contract.messages import Message, QueueName
 from contract.records import JobList, JobRecord
 from service.dependencies import Context, Tenant
 from service.errors import Refusal
-from service.requests import request_body, strict_json, submissions, uploads
+from service.requests import request_body, strict_json, submissions
 from service.requests.listing import JobPage, job_page, parameters
 from service.responses import npz
 from service.responses.job_results import (
@@ -44,7 +43,6 @@ from storage.stores import Submission
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 _log = structlog.get_logger("service")
 
-SHORT_BYTES = 8192
 _WAIT = {
     "name": "Prefer",
     "in": "header",
@@ -133,7 +131,7 @@ async def create_job(
         context.admission.body(request_body.announced(request))
 
     await run_sync(room)
-    job, dataset = await _received(request, context, tenant, query)
+    job, dataset = await submissions.received(request, context, tenant, query)
     fingerprint = hashlib.sha256(
         strict_json.canonical(job.model_dump(mode="json", by_alias=True))
     ).hexdigest()
@@ -187,7 +185,7 @@ async def validate_job(
     started.
     """
     await run_sync(context.admission.body, request_body.announced(request))
-    job, dataset = await _received(request, context, tenant, query)
+    job, dataset = await submissions.received(request, context, tenant, query)
     return document(
         request,
         JobCheck(request=job, estimated_seconds=submissions.estimated_seconds(job, dataset)),
@@ -313,53 +311,6 @@ def delete_job(context: Context, tenant: Tenant, job_id: str) -> Response:
             hints=hints,
         )
     return Response(status_code=204)
-
-
-async def _received(
-    request: Request, context: Context, tenant: str, query: Layout
-) -> tuple[Job, Dataset | None]:
-    media_type = uploads.media_type(request)
-    if media_type == uploads.FORM:
-        return await _received_form(request, context, tenant, query)
-    if media_type != "application/json" and not (
-        media_type.startswith("application/") and media_type.endswith("+json")
-    ):
-        raise Refusal(
-            "unsupported-media-type",
-            "A job must be sent as application/json, or as multipart/form-data with the parts "
-            "`file` and `job`.",
-            hints=("With curl: -H 'Content-Type: application/json'",),
-        )
-    body = await request_body.whole(
-        request, context.settings.max_json_bytes, context.settings.body_idle_seconds
-    )
-    # A short body is parsed and checked in less time than a change of threads takes.
-    short = len(body) <= SHORT_BYTES
-    given = strict_json.parse(body) if short else await run_sync(strict_json.parse, body)
-    return await submissions.resolved(
-        request,
-        context,
-        tenant,
-        given,
-        layout=uploads.layout(request, query, None),
-        short=short,
-    )
-
-
-async def _received_form(
-    request: Request, context: Context, tenant: str, query: Layout
-) -> tuple[Job, Dataset | None]:
-    with uploads.scratch_folder(context.settings.scratch) as folder:
-        form = await uploads.form(request, context.settings, folder, "job", "layout")
-        if "job" not in form.fields:
-            hints = ('With curl: -F \'job={"kind": "identification"}\'',)
-            raise Refusal("invalid-request", "The form has no `job` part.", hints=hints)
-        with request_body.within_field("job"):
-            given = strict_json.parse(form.fields["job"])
-        layout = uploads.layout(request, query, form.fields.get("layout"))
-        return await submissions.resolved(
-            request, context, tenant, given, upload=form.upload, layout=layout
-        )
 
 
 def _publish(context: Context, message: Message) -> None:

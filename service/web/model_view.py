@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from contract.results import IdentificationResult, ModelResult
 from service.web import mathml, sentences
-from service.web.numbers import Units, plain, with_interval
+from service.web.numbers import Units, plain
 from service.web.plots.checks import check_plots
 from service.web.plots.dynamics import dynamics_plots, place
 from service.web.plots.model import model_plots
@@ -77,23 +77,20 @@ def equations(result: ModelResult) -> list[mathml.Equation]:
 
 def figures(result: ModelResult, units: Units) -> Iterator[Figure]:
     """Yield relaxation and first-passage times, periods and currents, and stationary moments."""
-    generator, time = result.generator, units.time or ""
+    generator, time = result.generator, units.time
     if generator.spectrum is not None and generator.spectrum.eigenvalues:
         first = generator.spectrum.eigenvalues[0]
-        value, interval = with_interval(1 / first.re if first.re else None, inverted(first.ci))
-        yield Figure("Relaxation time", value, time, interval)
+        relaxation = 1 / first.re if first.re else None
+        yield Figure.of("Relaxation time", relaxation, inverted(first.ci), time)
         if first.period is not None:
-            value, interval = with_interval(first.period, period_ends(first))
-            yield Figure("Period of oscillation", value, time, interval)
+            yield Figure.of("Period of oscillation", first.period, period_ends(first), time)
     for passage in generator.passages[:FEW_PASSAGES]:
-        value, interval = with_interval(passage.mean_time.value, passage.mean_time.ci)
-        note = passage.mean_time.reason or ""
+        mean = passage.mean_time
+        note = mean.reason or ""
         if passage.kramers.value is not None:
             note = f"Kramers’ formula: {plain(passage.kramers.value)}"
         label = f"Mean first-passage time {place(passage.from_)} → {place(passage.to)}"
-        yield Figure(
-            label, value, time if passage.mean_time.value is not None else "", interval, note
-        )
+        yield Figure.of(label, mean.value, mean.ci, None if mean.value is None else time, note)
     stationary = generator.stationary
     if stationary is None:
         return
@@ -108,22 +105,19 @@ def figures(result: ModelResult, units: Units) -> Iterator[Figure]:
                 interval,
             )
     if len(names) == 1 and stationary.covariance and stationary.covariance[0][0] is not None:
-        value, interval = with_interval(
-            stationary.covariance[0][0],
-            stationary.covariance_ci[0][0] if stationary.covariance_ci else None,
-        )
+        ci = stationary.covariance_ci[0][0] if stationary.covariance_ci else None
         unit = units.of_variable(names[0])
-        yield Figure("Stationary variance", value, f"{unit}²" if unit else "", interval)
+        squared = f"{unit}²" if unit else ""
+        yield Figure.of("Stationary variance", stationary.covariance[0][0], ci, squared)
     if stationary.mean_velocity is not None:
-        unit = units.drift(names[0])
-        yield Figure("Mean velocity", plain(stationary.mean_velocity), unit or "")
+        yield Figure.of("Mean velocity", stationary.mean_velocity, None, units.drift(names[0]))
     if stationary.circulation is not None:
-        value, interval = with_interval(stationary.circulation, stationary.circulation_ci)
-        yield Figure(
-            "Circulation (area per unit time)", value, units.circulation(names) or "", interval
+        yield Figure.of(
+            "Circulation (area per unit time)",
+            stationary.circulation,
+            stationary.circulation_ci,
+            units.circulation(names),
         )
     if stationary.entropy_production is not None:
-        value, interval = with_interval(
-            stationary.entropy_production, stationary.entropy_production_ci
-        )
-        yield Figure("Entropy production", value, units.rate() or "", interval)
+        produced, ci = stationary.entropy_production, stationary.entropy_production_ci
+        yield Figure.of("Entropy production", produced, ci, units.rate())

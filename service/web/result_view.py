@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from contract.base import Interval
 from contract.results import DataSummary, Notice
-from service.web.numbers import count, exact
+from service.web.numbers import count, exact, with_interval
 from service.web.plots.plot import Plot
 from service.web.tables import Table
 
@@ -23,6 +24,14 @@ class Figure:
     unit: str = ""
     interval: str = ""
     note: str = ""
+
+    @classmethod
+    def of(
+        cls, label: str, value: float | None, ci: Interval | None, unit: str | None, note: str = ""
+    ) -> "Figure":
+        """Write a value with the digits that its confidence interval allows."""
+        text, interval = with_interval(value, ci)
+        return cls(label, text, unit or "", interval, note)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

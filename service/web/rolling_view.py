@@ -6,7 +6,7 @@ import numpy as np
 
 from contract.rolling import RollingResult, RollingWindow, WindowTerm
 from service.web import sentences
-from service.web.numbers import Units, count, exact, plain, with_interval
+from service.web.numbers import Units, count, exact, plain
 from service.web.plots.plot import SERIES, Axis, Layers, Plot
 from service.web.result_view import Figure, ResultView, data_in_words
 
@@ -28,11 +28,10 @@ def trend_figures(result: RollingResult, units: Units) -> Iterator[Figure]:
     """Yield the numbers that describe how the spectral gap changes along the time series."""
     trend = result.trend
     if trend.factor.value is not None:
-        value, interval = with_interval(trend.factor.value, trend.factor.ci)
-        yield Figure("Ratio of last to first spectral gap", value, "", interval)
+        factor = trend.factor
+        yield Figure.of("Ratio of last to first spectral gap", factor.value, factor.ci, None)
     if trend.slope is not None:
-        value, interval = with_interval(trend.slope, trend.ci)
-        yield Figure("Slope of log λ₁", value, units.rate() or "", interval)
+        yield Figure.of("Slope of log λ₁", trend.slope, trend.ci, units.rate())
     if trend.p_value is not None:
         yield Figure(
             "Test of a linear trend",

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -117,8 +118,6 @@ def rendered(template: str, /, **values: Any) -> str:
 
 def json_block(value: Any) -> Markup:
     """Write JSON for a script element, so that nothing in it can end the element."""
-    import json
-
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 

@@ -10,7 +10,6 @@ from contract.base import Interval
 from contract.results import (
     Component,
     Eigenvalue,
-    Estimate,
     FixedPoint,
     IdentificationResult,
     ModelResult,
@@ -88,12 +87,14 @@ def _rates(result: ModelResult, units: Units) -> Iterator[Table]:
         return
     rows = []
     for eigenvalue in spectrum.eigenvalues:
-        rate, rate_interval = with_interval(eigenvalue.re, eigenvalue.ci)
-        time, time_interval = with_interval(
-            1 / eigenvalue.re if eigenvalue.re else None, inverted(eigenvalue.ci)
+        time = 1 / eigenvalue.re if eigenvalue.re else None
+        rows.append(
+            (
+                *_cells(eigenvalue.re, eigenvalue.ci),
+                *_cells(time, inverted(eigenvalue.ci)),
+                plain(eigenvalue.period),
+            )
         )
-        period = plain(eigenvalue.period) if eigenvalue.period is not None else "–"
-        rows.append((rate, rate_interval or "–", time, time_interval or "–", period))
     unit, per = (f" ({units.time})", f" ({units.rate()})") if units.time else ("", "")
     headings = (
         f"rate{per}",
@@ -111,16 +112,16 @@ def _passages(result: ModelResult, units: Units) -> Iterator[Table]:
     unit = f" ({units.time})" if units.time else ""
     rows = []
     for p in result.generator.passages:
-        mean, interval = with_interval(p.mean_time.value, p.mean_time.ci)
+        mean, interval = _cells(p.mean_time.value, p.mean_time.ci)
         quantiles = {round(q.probability, 3): q.time for q in p.quantiles}
         rows.append(
             (
                 place(p.from_),
                 place(p.to),
                 mean if p.mean_time.value is not None else f"– {p.mean_time.reason or ''}",
-                interval or "–",
-                _text(p.standard_deviation),
-                _text(p.kramers),
+                interval,
+                plain(None if p.standard_deviation is None else p.standard_deviation.value),
+                plain(p.kramers.value),
                 plain(quantiles.get(0.5)),
             )
         )
@@ -139,11 +140,15 @@ def _passages(result: ModelResult, units: Units) -> Iterator[Table]:
 def _exits(result: ModelResult, units: Units) -> Iterator[Table]:
     rows = []
     for e in result.generator.exits:
-        share, share_interval = with_interval(e.probability_high.value, e.probability_high.ci)
-        mean, interval = with_interval(e.mean_time.value, e.mean_time.ci)
-        said = (share, share_interval or "–", mean, interval or "–")
-        reason = e.probability_high.reason or e.mean_time.reason
-        rows.append((plain(e.from_), plain(e.low), plain(e.high), *said, reason or ""))
+        share, time = e.probability_high, e.mean_time
+        rows.append(
+            (
+                *(plain(at) for at in (e.from_, e.low, e.high)),
+                *_cells(share.value, share.ci),
+                *_cells(time.value, time.ci),
+                share.reason or time.reason or "",
+            )
+        )
     if rows:
         unit = f" ({units.time})" if units.time else ""
         headings = (
@@ -187,15 +192,13 @@ def _where(point: FixedPoint, least: float) -> tuple[str, str]:
     """Write a fixed point's position and its confidence intervals, one for each variable."""
     places = tuple(cleaned(at, least) for at in point.at)
     found = [
-        with_interval(at, _cleaned(ci, least))
+        _cells(at, _cleaned(ci, least))
         for at, ci in zip(places, point.at_ci or (None,) * len(places), strict=True)
     ]
-    if len(found) == 1:
-        at, interval = found[0]
-        return at if interval else place(places[0]), interval or "–"
-    return place(places), "; ".join(interval or "–" for _, interval in found) if any(
-        i for _, i in found
-    ) else "–"
+    intervals = [interval for _, interval in found]
+    if set(intervals) == {"–"}:
+        return place(places[0] if len(places) == 1 else places), "–"
+    return found[0][0] if len(found) == 1 else place(places), "; ".join(intervals)
 
 
 def _cleaned(ci: Interval | None, least: float) -> Interval | None:
@@ -214,7 +217,6 @@ def _moments(result: ModelResult) -> Iterator[Table]:
         mean, mean_interval = mean_of(stationary, k)
         variance = stationary.covariance[k][k] if k < len(stationary.covariance) else None
         known = stationary.covariance_ci[k][k] if k < len(stationary.covariance_ci) else None
-        spread, spread_interval = with_interval(variance, known)
         skewness = stationary.skewness[k] if k < len(stationary.skewness) else None
         kurtosis = stationary.kurtosis[k] if k < len(stationary.kurtosis) else None
         skewness = 0.0 if skewness is not None and abs(skewness) < ROUNDING else skewness
@@ -223,8 +225,7 @@ def _moments(result: ModelResult) -> Iterator[Table]:
                 name,
                 mean,
                 mean_interval or "–",
-                spread,
-                spread_interval or "–",
+                *_cells(variance, known),
                 plain(skewness, 3),
                 plain(kurtosis, 3),
             )
@@ -288,8 +289,10 @@ def _checks(result: IdentificationResult) -> Table:
     )
 
 
-def _text(estimate: Estimate | None) -> str:
-    return plain(None if estimate is None else estimate.value)
+def _cells(value: float | None, ci: Interval | None) -> tuple[str, str]:
+    """Write a value and its confidence interval for two cells of a table."""
+    text, interval = with_interval(value, ci)
+    return text, interval or "–"
 
 
 def inverted(ci: tuple[float, float] | None) -> Interval | None:

@@ -20,6 +20,15 @@ from service.web.plots.plot import SERIES, Axis, Layer, Layers, Plot, Style
 from service.web.site import assets, bundle, hash_of, rendered
 from service.web.tables import Table
 
+COLOURS = 5
+"""Largest number of segments that are drawn in different colours; more of them share one."""
+
+STYLES: tuple[Style, Style] = ("series1", "series2")
+LETTERS = ("A", "B")
+"""Names of the two results in plots and tables; the names of jobs may be long."""
+OF_ONE = ("eigenfunctions", "selection", "residuals", "chapman-kolmogorov")
+"""Plots that mean nothing when two are drawn over each other."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finished:
@@ -114,10 +123,6 @@ def _text(name: str) -> str:
     return assets()[name].body.decode()
 
 
-COLOURS = 5
-"""Largest number of segments that are drawn in different colours; more of them share one."""
-
-
 def data_plots(dataset: Dataset, preview: DatasetPreview, units: Units) -> Iterator[Plot]:
     """Draw each variable against time, and its histogram."""
     report = dataset.report
@@ -184,13 +189,6 @@ def _course(dataset: Dataset, preview: DatasetPreview, units: Units, name: str) 
         " ".join(notes),
         wide=True,
     )
-
-
-STYLES: tuple[Style, Style] = ("series1", "series2")
-LETTERS = ("A", "B")
-"""Names of the two results in plots and tables; the names of jobs may be long."""
-OF_ONE = ("eigenfunctions", "selection", "residuals", "chapman-kolmogorov")
-"""Plots that mean nothing when two are drawn over each other."""
 
 
 def overlaid_plots(first: Sequence[Plot], second: Sequence[Plot]) -> Iterator[Plot]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from contract.results import IdentificationResult, SelectionPath
 from service.web.numbers import Units, plain
-from service.web.plots.plot import SERIES, Axis, Layers, Plot
+from service.web.plots.plot import SERIES, Axis, Layers, Plot, density_of
 
 
 def check_plots(result: IdentificationResult, units: Units) -> Iterator[Plot]:
@@ -63,17 +63,15 @@ def _residuals(result: IdentificationResult) -> Iterator[Plot]:
     if observed is None:
         return
     layers = Layers()
-    total = 0
     for (name, bins), style in zip(observed.residuals.items(), SERIES, strict=False):
-        edges, counts = np.array(bins.edges), np.array(bins.counts, dtype=float)
-        if not counts.sum():
+        share = density_of(bins)
+        if share is None:
             continue
-        total += int(counts.sum())
-        share = counts / counts.sum() / np.diff(edges)
-        share[counts == 0] = np.nan
         if len(observed.residuals) == 1:
-            layers.bars("residuals", edges, np.nan_to_num(share))
+            layers.bars("residuals", bins.edges, share)
         else:
+            edges = np.array(bins.edges)
+            share[share == 0] = np.nan
             layers.line(f"residuals of {name}", (edges[1:] + edges[:-1]) / 2, share, style)
     if not layers.made:
         return

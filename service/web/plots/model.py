@@ -8,7 +8,7 @@ from contract.base import Interval
 from contract.curves import Bins, Curve, KramersMoyal
 from contract.results import IdentificationResult, ModelResult
 from service.web.numbers import Units, plain
-from service.web.plots.plot import Axis, Layers, Plot, array, numbers
+from service.web.plots.plot import Axis, Layers, Plot, array, density_of, numbers
 
 FLAT = 1e-6
 """Range of a potential in kT that is no more than rounding."""
@@ -158,12 +158,10 @@ def _density(
 ) -> Iterator[Plot]:
     stationary = result.generator.stationary
     layers, top = Layers(), [0.0]
-    if histogram is not None:
-        edges, counts = np.array(histogram.edges), np.array(histogram.counts, dtype=float)
-        if counts.sum():
-            share = counts / counts.sum() / np.diff(edges)
-            layers.bars("histogram of the data", edges, share)
-            top.append(float(share.max()))
+    share = density_of(histogram)
+    if histogram is not None and share is not None:
+        layers.bars("histogram of the data", histogram.edges, share)
+        top.append(float(share.max()))
     if stationary is not None and len(stationary.density.grid) == 1:
         x, values = numbers(stationary.density.grid[0]), numbers(stationary.density.values)
         highest = values
@@ -212,14 +210,8 @@ def confidence_of(result: ModelResult) -> str:
 def smallest(result: ModelResult) -> float:
     """Return the size below which a state is zero up to rounding [state]."""
     stationary = result.generator.stationary
-    widths = (
-        [
-            float(np.sqrt(stationary.covariance[k][k] or 0.0))
-            for k in range(len(stationary.covariance))
-        ]
-        if stationary is not None
-        else []
-    )
+    covariance = () if stationary is None else stationary.covariance
+    widths = [float(np.sqrt(row[k] or 0.0)) for k, row in enumerate(covariance)]
     return ROUNDING * max(
         [*widths, *(abs(at) for p in result.generator.fixed_points for at in p.at)], default=0.0
     )
@@ -240,15 +232,12 @@ def _within(interval: Interval | None) -> str:
 
 def _roots(result: ModelResult) -> str:
     least = smallest(result)
-    stable = [plain(cleaned(p.at[0], least), 3) for p in result.generator.fixed_points if p.stable]
-    unstable = [
-        plain(cleaned(p.at[0], least), 3) for p in result.generator.fixed_points if not p.stable
-    ]
     said = []
-    if stable:
-        said.append(f"stable fixed points at {', '.join(stable)}")
-    if unstable:
-        said.append(f"unstable fixed points at {', '.join(unstable)}")
+    for kind, stable in (("stable", True), ("unstable", False)):
+        points = [p.at[0] for p in result.generator.fixed_points if p.stable == stable]
+        if points:
+            places = ", ".join(plain(cleaned(at, least), 3) for at in points)
+            said.append(f"{kind} fixed points at {places}")
     return f" It has {' and '.join(said)}." if said else ""
 
 

@@ -1,15 +1,16 @@
 """Plots of two or more variables: maps of densities and committors, and marginal densities."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
-from contract.curves import Bins, DriftField
+from contract.curves import DriftField
 from contract.results import Committor, IdentificationResult, ModelResult, Stationary
 from service.web.numbers import Units, plain
 from service.web.plots.dynamics import place
 from service.web.plots.model import confidence_of
-from service.web.plots.plot import Axis, Floats, Layers, Plot, array, numbers
+from service.web.plots.plot import Axis, Floats, Layers, Plot, array, density_of, numbers
 
 FEW_COMMITTORS = 4
 
@@ -83,16 +84,16 @@ def _maps(result: ModelResult, units: Units, variables: Sequence[str]) -> Iterat
 def _heat(layers: Layers, stationary: Stationary | None, *, with_interval: bool = False) -> None:
     if stationary is None or len(stationary.density.grid) != 2:
         return
-    first, second = (numbers(g) for g in stationary.density.grid)
-    ends = stationary.density.values_ci if with_interval else None
+    density = stationary.density
+    ends = density.values_ci if with_interval else None
+    _map(layers, "stationary density of the model", density.grid, density.values, ends)
+
+
+def _map(layers: Layers, name: str, grid: Sequence[Any], values: Any, ends: Any) -> None:
+    """Add values on a grid of two variables, with the `ends` of their confidence intervals."""
+    first, second = (numbers(g) for g in grid)
     interval = None if ends is None else (_coarse(array(ends[0])), _coarse(array(ends[1])))
-    layers.heat(
-        "stationary density of the model",
-        _cells(first),
-        _cells(second),
-        _coarse(array(stationary.density.values)),
-        interval,
-    )
+    layers.heat(name, _cells(first), _cells(second), _coarse(array(values)), interval)
 
 
 def _highest(stationary: Stationary, result: ModelResult) -> str:
@@ -115,13 +116,9 @@ def _committor(
     axes: Sequence[Axis],
     points: tuple[list[float], list[float], list[str]],
 ) -> Plot:
-    layers, (first, second) = Layers(), (numbers(g) for g in committor.grid)
-    ends = committor.values_ci
-    interval = None if ends is None else (_coarse(array(ends[0])), _coarse(array(ends[1])))
+    layers, ends = Layers(), committor.values_ci
     there, back = place(committor.to), place(committor.from_)
-    layers.heat(
-        "committor", _cells(first), _cells(second), _coarse(array(committor.values)), interval
-    )
+    _map(layers, "committor", committor.grid, committor.values, ends)
     layers.marks("fixed points", *points)
     summary = f"Probability that the process reaches {there} before {back}, by starting state."
     note = ""
@@ -190,7 +187,10 @@ def _marginals(result: ModelResult, units: Units, variables: Sequence[str]) -> I
     observed = result.observed if isinstance(result, IdentificationResult) else None
     for k, name in enumerate(variables):
         layers = Layers()
-        _bars(layers, observed.histograms.get(name) if observed is not None else None)
+        histogram = None if observed is None else observed.histograms.get(name)
+        share = density_of(histogram)
+        if histogram is not None and share is not None:
+            layers.bars("histogram of the data", histogram.edges, share)
         _marginal(layers, result, k)
         if layers.made:
             said = f"Stationary density of {name}: model, if known, and data."
@@ -199,13 +199,6 @@ def _marginals(result: ModelResult, units: Units, variables: Sequence[str]) -> I
             yield Plot(
                 f"density-{name}", f"Stationary density of {name}", across, up, layers.tuple(), said
             )
-
-
-def _bars(layers: Layers, histogram: Bins | None) -> None:
-    if histogram is None or not sum(histogram.counts):
-        return
-    edges, counts = np.array(histogram.edges), np.array(histogram.counts, dtype=float)
-    layers.bars("histogram of the data", edges, counts / counts.sum() / np.diff(edges))
 
 
 def _marginal(layers: Layers, result: ModelResult, k: int) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from contract.curves import Bins
 from contract.results import EncodedArray
 
 Floats = NDArray[np.float64]
@@ -218,6 +219,14 @@ def array(given: Any) -> Floats:
 def numbers(given: Any) -> Floats:
     """Decode a one-dimensional array; null is NaN."""
     return np.atleast_1d(array(given)).ravel()
+
+
+def density_of(bins: Bins | None) -> Floats | None:
+    """Return the density (n_bins,) of the samples in each bin; None if there are no samples."""
+    if bins is None or not sum(bins.counts):
+        return None
+    counts = np.array(bins.counts, dtype=float)
+    return np.asarray(counts / counts.sum() / np.diff(np.array(bins.edges)))
 
 
 def rounded(values: Iterable[float] | Floats) -> list[float | None]:
