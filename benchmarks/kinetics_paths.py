@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.compiled import compiled
+from worker.identification.data.compiled import compiled
 
 Floats = NDArray[np.float64]
 

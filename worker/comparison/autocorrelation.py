@@ -9,7 +9,7 @@ from scipy.special import stdtrit
 from worker.comparison.conditional_moments import Observable
 from worker.comparison.sample_blocks import EvenSamples, hotelling
 from worker.generator.quantities.correlations import CorrelationFunctions
-from worker.identification.compiled import compiled
+from worker.identification.data.compiled import compiled
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from worker.comparison.conditional_moments import Observable, Prediction
 from worker.comparison.sample_blocks import EvenSamples, hotelling
-from worker.identification.compiled import compiled
+from worker.identification.data.compiled import compiled
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -13,7 +13,7 @@ from worker.generator.plane.finite_volumes import Coefficients, generator_matrix
 from worker.generator.plane.grid import Grid
 from worker.generator.plane.grid_refinement import Solution
 from worker.generator.process import DiffusionProcess
-from worker.identification.compiled import compiled
+from worker.identification.data.compiled import compiled
 
 Floats = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from contract.datasets import Dataset
 from worker.comparison.autocorrelation import Autocorrelation
 from worker.comparison.compare import Comparison
 from worker.documents.numbers import number
-from worker.identification.checks.scalar_residuals import ResidualMoments
+from worker.identification.checks.residuals import ResidualMoments
 from worker.identification.identified_model import ComponentFit, IdentifiedModel
 from worker.identification.model_sampling import confidence_interval
 from worker.identification.selection.best_subset import Curve

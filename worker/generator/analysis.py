@@ -22,7 +22,7 @@ from worker.generator.line.domain.positive_diffusion import reflecting_interval
 from worker.generator.line.landscape import Landscape
 from worker.generator.line.perturbed_model import PerturbedLineAnalysis
 from worker.generator.line.stationary import probability_below
-from worker.generator.multivariate import analysed_in_space, closed_in_space
+from worker.generator.multivariate.analysis import analysed_in_space, closed_in_space
 from worker.generator.plane.grid_refinement import Solution
 from worker.generator.plane.perturbed_model import PerturbedPlaneAnalysis
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view

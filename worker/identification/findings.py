@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from grammar.terms import variable_name
 from worker.identification.checks.markov_tests import ScoreTests
 from worker.identification.checks.reflecting_boundaries import Walls
-from worker.identification.checks.scalar_residuals import SIGNIFICANT, ResidualMoments, ResidualSums
+from worker.identification.checks.residuals import SIGNIFICANT, ResidualMoments, ResidualSums
 from worker.identification.checks.visited_states import empty_arc, indefinite
 from worker.identification.data.library import Library
 from worker.identification.data.preconditions import dependences

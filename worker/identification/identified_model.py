@@ -8,11 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.checks.markov_tests import score_tests
-from worker.identification.checks.scalar_residuals import (
-    ResidualMoments,
-    ResidualSums,
-    measure_residuals,
-)
+from worker.identification.checks.residuals import ResidualMoments, ResidualSums, measure_residuals
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import (
     Scales,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grammar.terms import Binary, Call, Number, Tree, variable_name
-from worker.identification.compiled import compiled
+from worker.identification.data.compiled import compiled
 from worker.identification.data.library import Library
 from worker.identification.data.terms import evaluate
 from worker.identification.data.trajectories import CHUNK, Floats, Integers, Trajectories

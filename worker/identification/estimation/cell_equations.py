@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.checks.scalar_residuals import Residuals, ResidualSums, measure_residuals
+from worker.identification.checks.residuals import Residuals, ResidualSums, measure_residuals
 from worker.identification.data.trajectories import (
     Chunk,
     Integers,

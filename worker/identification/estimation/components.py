@@ -5,7 +5,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.checks.scalar_residuals import Residuals
+from worker.identification.checks.residuals import Residuals
 from worker.identification.estimation.fit import Coarse, Solution
 from worker.identification.estimation.problem import (
     Problem,

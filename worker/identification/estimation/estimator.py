@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.checks.scalar_residuals import SIGNIFICANT, ResidualMoments
+from worker.identification.checks.residuals import SIGNIFICANT, ResidualMoments
 from worker.identification.estimation.cell_equations import (
     WINDOWS_FOR_WEIGHTS,
     CellEquations,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from grammar.terms import variable_name
 from worker.identification.checks.markov_tests import ScoreTests
-from worker.identification.checks.scalar_residuals import ResidualMoments
+from worker.identification.checks.residuals import ResidualMoments
 from worker.identification.selection.kernel_scores import KernelChoice
 from worker.identification.selection.support_selection import Selected
 from worker.identification.sums.instruments import Instruments

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.compiled import compiled
+from worker.identification.data.compiled import compiled
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int_]

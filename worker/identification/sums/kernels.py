@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.compiled import compiled
+from worker.identification.data.compiled import compiled
 from worker.identification.data.trajectories import Scales
 
 Floats = NDArray[np.float64]

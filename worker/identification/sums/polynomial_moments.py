@@ -13,7 +13,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from worker.identification.compiled import compiled
+from worker.identification.data.compiled import compiled
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Integers, Scales, Trajectories
 from worker.identification.sums.block_sums import (

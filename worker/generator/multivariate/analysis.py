@@ -15,8 +15,8 @@ from worker.generator.errors import (
 )
 from worker.generator.linear.correlations import correlations_of_linear
 from worker.generator.linear.fixed_points import fixed_point_at, gaussian_covariance
-from worker.generator.linear.perturbed_model import PerturbedLinearAnalysis
 from worker.generator.linear.process import LinearProcess, gaussian_density, linear_view
+from worker.generator.multivariate.perturbed_linear import PerturbedLinearAnalysis
 from worker.generator.plane.analysis import analysed_in_the_plane
 from worker.generator.plane.box.initial_rectangle import first_rectangle, fixed_points_in
 from worker.generator.plane.density_grid import MOST_POINTS
