@@ -1,9 +1,9 @@
 """The analysis of a diffusion process, from its coefficients to its time scales. Start here.
 
 The chain on the line is `line/analysis.py`: window → ends → landscape (the one integral) →
-stationary distribution, wells, passages, spectrum. Several coordinates are in `multivariate/analysis.py`:
-closed form where the process is linear, and cells in the plane, `plane/analysis.py`, where it is
-not.
+stationary distribution, wells, passages, spectrum. Several coordinates are in
+`multivariate/analysis.py`: closed form where the process is linear, and cells in the plane,
+`plane/analysis.py`, where it is not.
 """
 
 from collections.abc import Sequence
