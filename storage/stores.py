@@ -23,7 +23,7 @@ class StorageFull(StoreUnavailable):
 
 
 class IdempotencyMismatch(Exception):
-    """The same idempotency key came with another request body."""
+    """An idempotency key that came with another request body before."""
 
 
 class QueueFull(Exception):

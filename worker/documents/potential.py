@@ -38,7 +38,7 @@ def fixed_points_of(
 
 
 def barriers_of(report: GeneratorReport, intervals: Intervals) -> tuple[results.Barrier, ...]:
-    """Those of a height that a number holds."""
+    """Write the barriers whose height a number can hold, with their intervals."""
     return tuple(
         results.Barrier(
             from_=b.start,
