@@ -27,9 +27,6 @@ from worker.identification.findings import (
 from worker.identification.identified_model import IdentifiedModel
 from worker.progress import Report
 
-RegionByName = Mapping[str, tuple[float | None, float | None]]
-"""Ends of a region by variable; None where open."""
-
 
 @dataclass(frozen=True, slots=True)
 class AnalysisSettings:
