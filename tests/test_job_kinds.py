@@ -127,15 +127,16 @@ def test_a_kind_that_was_added_goes_from_the_client_to_the_worker_and_back(
         "PYTHONPATH": f"{copy}{os.pathsep}{copy / 'client'}",
         "NUMBA_DISABLE_JIT": "1",
     }
+    answer = tmp_path / "found.json"
     done = subprocess.run(
-        [sys.executable, DUMMY / "use.py", empty_redis_url, tmp_path],
+        [sys.executable, DUMMY / "use.py", empty_redis_url, tmp_path / "data", answer],
         env=environment,
         cwd=copy,
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    found: dict[str, Any] = json.loads(answer.read_text("utf-8"))
 
     assert found["outcomes"] == ["succeeded"]
     assert found["class"] == ["Mean", True]

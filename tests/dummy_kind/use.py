@@ -1,6 +1,8 @@
-"""Send a job of the kind `mean` through service, worker and client; print what each made of it.
+"""Send a job of the kind `mean` through service, worker and client; write what each made of it.
 
-Run in a copy of the source that has this kind: `python use.py REDIS_URL DATA_DIR`.
+Run in a copy of the source that has this kind: `python use.py REDIS_URL DATA_DIR FOUND`. The
+answer goes to the file FOUND, because the service's and the worker's threads log to standard
+output, where a line of theirs can fall into the middle of the answer.
 """
 
 import json
@@ -78,4 +80,4 @@ def main(redis_url: str, data_dir: Path) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(sys.argv[1], Path(sys.argv[2]))))
+    Path(sys.argv[3]).write_text(json.dumps(main(sys.argv[1], Path(sys.argv[2]))), "utf-8")
