@@ -72,8 +72,57 @@ def test_a_path_that_turns_of_itself_has_no_wall(theta_dt: float) -> None:
         )  # declared, and never reached
 
 
-def test_noise_that_vanishes_at_the_end_and_values_on_a_grid_are_no_wall() -> None:
-    assert not find_walls(
-        from_arrays([_ou(0.01, 1) ** 2], 1.0), (0.0, INF)
-    )  # a square-root process
+def test_values_on_a_grid_are_no_wall() -> None:
     assert not find_walls(from_arrays([np.round(_ou(0.01, 2) * 2) / 2], 1.0))
+
+
+def _square_root(n_squares: int, rate_dt: float, seed: int) -> np.ndarray:
+    """Sum squares of Ornstein–Uhlenbeck paths: b = k(n − x), a = 4kx, exactly.
+
+    It reaches zero, where the noise vanishes: 2b(0)/a′ is n/2.
+    """
+    return np.sum([_ou(rate_dt / 2, 10 * seed + i, 10_000) ** 2 for i in range(n_squares)], axis=0)
+
+
+@pytest.mark.parametrize("rate_dt", [0.005, 0.05, 0.1, 0.2])
+@pytest.mark.parametrize("n_squares", [1, 2, 3, 4])
+def test_noise_that_vanishes_at_an_end_is_no_wall(n_squares: int, rate_dt: float) -> None:
+    for seed in range(4):
+        data = from_arrays([_square_root(n_squares, rate_dt, seed)], 1.0)
+        assert not find_walls(data)
+        assert not find_walls(data, (0.0, INF))
+
+
+@pytest.mark.parametrize("dt", [0.01, 0.02, 0.05])
+def test_noise_that_vanishes_at_both_ends_is_no_wall(dt: float) -> None:
+    for seed in range(4):
+        steps = np.random.default_rng(seed).standard_normal(10_000) * np.sqrt(2 * dt)
+        # The sine of a Brownian path: b = −x, a = 2(1 − x²).
+        assert not find_walls(from_arrays([np.sin(np.cumsum(steps))], dt))
+
+
+@pytest.mark.parametrize("dt", [0.001, 0.005])
+def test_walls_are_found_at_both_ends(dt: float) -> None:
+    walls = find_walls(from_arrays([_reflected(10_000, 0.5, 0.0, dt, 1.0, 4)], dt))
+    assert walls.low == pytest.approx(0.0, abs=1e-2)
+    assert walls.high == pytest.approx(1.0, abs=1e-2)
+
+
+@pytest.mark.parametrize("dt", [0.001, 0.01, 0.02])
+def test_the_wall_of_a_process_that_is_pulled_to_it_is_found(dt: float) -> None:
+    # |x| of an Ornstein–Uhlenbeck process is one that is reflected at zero.
+    for seed in range(4):
+        walls = find_walls(from_arrays([np.abs(_ou(dt, seed))], dt))
+        assert np.isfinite(walls.low)
+        assert np.isinf(walls.high)
+
+
+def test_a_square_root_process_at_coarse_steps_keeps_its_drift() -> None:
+    # Taken for a wall, zero was cut off, and the drift was −0.2 x².
+    found = _answer(_square_root(3, 0.05, 1), 0.05)
+    drift, diffusion = found.drift["x"], found.diffusion["x,x"]
+    assert set(drift.active()) == {"1", "x"}
+    for term, true in zip(drift.terms[:2], (3.0, -1.0), strict=True):
+        assert term.std_error is not None
+        assert abs(term.value - true) < 4 * term.std_error
+    assert diffusion.active() == {"x": pytest.approx(4.0, rel=4 * 0.02)}
