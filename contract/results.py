@@ -537,8 +537,8 @@ class GeneratorAnalysis(Document):
     """Quantities derived from the generator L f = b·∇f + ½ a:∇²f of the model."""
 
     ergodic: bool | None
-    """True if the model has a stationary distribution; null if derived quantities were skipped
-    (`analysis.model_only`)."""
+    """True if the model has a stationary distribution; null if that is not known: the analysis
+    failed (warning `not-analysed`), or was skipped (`analysis.model_only`)."""
     reason: str | None = None
     """Reason why there is no stationary distribution, or why its existence is unknown."""
     domain: Interval = (None, None)

@@ -21,6 +21,7 @@ from worker.identification.data.trajectories import Trajectories
 from worker.identification.findings import (
     Finding,
     few_transitions,
+    not_analysed,
     rarely_ergodic,
     sentence_findings,
 )
@@ -99,9 +100,10 @@ def analyse_model(
         ends = model.process.domain[0] if one else (-np.inf, np.inf)
         return Analysed(
             GeneratorReport(
-                False, error.args[0], ends, "natural", domains=() if one else model.process.domain
+                None, error.args[0], ends, "natural", domains=() if one else model.process.domain
             ),
             None,
+            tuple(not_analysed(error.args[0])),
         )
     report(0.8, "analysing", "intervals of derived quantities")
     generator = found.report

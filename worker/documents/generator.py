@@ -98,7 +98,7 @@ def analysis_of(report: GeneratorReport, intervals: Intervals | None) -> results
 
 def findings_of(report: GeneratorReport) -> Sequence[Finding]:
     """Collect what the reader must know beside the numbers."""
-    if report.ergodic or report.reason is None:
+    if report.ergodic is not False or report.reason is None:
         return ()
     said = [report.reason, *([report.approximation] if report.approximation else [])]
     sentences = (f"{sentence[:1].upper()}{sentence[1:].rstrip('.')}." for sentence in said)

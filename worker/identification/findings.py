@@ -589,6 +589,15 @@ def sentence_findings(
     yield from (Finding(code, f"{sentence[:1].upper()}{sentence[1:]}.") for sentence in sentences)
 
 
+def not_analysed(reason: str) -> Iterator[Finding]:
+    """Warn of a model that the analysis could not resolve: it may have a distribution or not."""
+    yield Finding(
+        "not-analysed",
+        f"The model was identified, but its analysis failed: {reason.rstrip('.')}. Whether it has "
+        "a stationary distribution is not known.",
+    )
+
+
 def rarely_ergodic(share: float | None, confidence: float) -> Iterator[Finding]:
     """Warn where more sampled models have no stationary distribution than intervals leave out.
 

@@ -180,8 +180,8 @@ class PerturbedLineAnalysis:
             low, high = float(report.stationary.grid[0][0]), float(report.stationary.grid[0][-1])
         distance = (high - low) * np.append(2.0 ** np.arange(-3.0, DOUBLINGS / 2), FAR)
         has_distribution = np.full(len(processes), True)
-        for side, edge in ((-1, low), (1, high)):
-            if any(np.isfinite(end.at) for end in report.ends if np.sign(end.at) == side):
+        for side, edge, end in zip((-1, 1), (low, high), report.ends or (None, None), strict=True):
+            if end is not None and np.isfinite(end.at):
                 continue
             at = edge + side * distance
             of_each = [

@@ -25,8 +25,8 @@ class GeneratorReport:
     """What the generator L f = b·∇f + ½ a:∇²f says.
 
     ergodic           whether the process forgets where it started and settles into one stationary
-                      distribution
-    reason            why it does not; None where it does
+                      distribution; None where that is not known
+    reason            why it does not, or why it is not known; None where it does
     domain            interval the analysis ran on, ±inf where open; the whole line in more
                       coordinates than one [state]
     boundaries        `reflecting` where an end of the domain has positive noise, so that the
@@ -56,7 +56,7 @@ class GeneratorReport:
                       positive beyond
     """
 
-    ergodic: bool
+    ergodic: bool | None
     reason: str | None
     domain: Range
     boundaries: Literal["natural", "reflecting"]

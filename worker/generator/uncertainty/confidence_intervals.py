@@ -197,7 +197,7 @@ class _PerturbedNumbers:
 
         def analyse(process: DiffusionProcess) -> tuple[FloatArray, bool]:
             report = near(process)
-            return layout.row(report), report.ergodic
+            return layout.row(report), bool(report.ergodic)
 
         with np.errstate(invalid="ignore"):
             missed = layout.reference - analyse(analysis.process)[0]

@@ -102,7 +102,9 @@ def selection_path(
 def lowest_of_best(judged: Floats, level: Level, library: Library) -> list[int]:
     """List the positions of the supports of one size that fit equally well.
 
-    The one of the lowest degree comes first, then the others, best first.
+    The one of the lowest degree comes first, then the others, best first. The degree is that of the
+    polynomial, its highest power; among equals the powers' sum decides. By the sum alone {1, x³}
+    and {x, x²} are level, and sampling noise took the first in 3 of 5 records of x − x².
 
     Parameters
     ----------
@@ -111,7 +113,8 @@ def lowest_of_best(judged: Floats, level: Level, library: Library) -> list[int]:
     """
     close = np.flatnonzero(judged >= judged.max() - EQUALLY_WELL)
     close = close[np.argsort(-level.gains[close], kind="stable")]
-    chosen = int(np.argmin(level.members[close] @ _degrees(library)))
+    degrees = level.members[close] * _degrees(library)
+    chosen = int(np.lexsort((degrees.sum(axis=1), degrees.max(axis=1, initial=0)))[0])
     return [int(close[chosen]), *(int(i) for i in np.delete(close, chosen))]
 
 

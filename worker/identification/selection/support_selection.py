@@ -304,12 +304,17 @@ def _rule_dependent_terms(
     Simulated paths may be exact Euler steps and measured ones never are; with six million
     increments either rule, applied to the other's data, finds a difference of a tenth of a percent
     significant and gives it a term. Where the rules differ by more than `FINE_SAMPLING`, no path is
-    an Euler step and the chosen rule decides alone.
+    an Euler step and the chosen rule decides alone; so it does where the other rule wants other
+    terms in place of these, as {1, x³} for {x, x²}, unless these matter no more than that.
     """
     extra = tuple(k for k in best if k not in wanted_by_other)
     here = estimate_on(equations, library, best) if extra else None
     if here is None or _shift(equations, of_other_rule, library, here) is None:
         return ()
+    if not set(wanted_by_other) <= set(best):
+        kept = estimate_on(equations, library, tuple(k for k in best if k in wanted_by_other))
+        if kept is None or not _agree(equations, kept.internal, here.internal):
+            return ()
     return extra
 
 
@@ -324,12 +329,17 @@ def _shift(
     if there is None:
         return None
     internal, raw = there
-    difference, information = internal - here.internal, equations.information
-    if difference @ information @ difference > FINE_SAMPLING**2 * (
-        here.internal @ information @ here.internal
-    ):
+    if not _agree(equations, internal, here.internal):
         return None
-    return RuleShift(raw - here.raw, difference)
+    return RuleShift(raw - here.raw, internal - here.internal)
+
+
+def _agree(equations: NormalEquations, one: Floats, other: Floats) -> bool:
+    """Check whether two functions differ by less than `FINE_SAMPLING` of the other's size."""
+    difference, information = one - other, equations.information
+    return bool(
+        difference @ information @ difference <= FINE_SAMPLING**2 * (other @ information @ other)
+    )
 
 
 def _first_estimate(

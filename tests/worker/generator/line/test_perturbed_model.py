@@ -242,3 +242,20 @@ def test_beside_a_reference_with_heavy_tails_light_ones_find_room(x3: float, gro
     assert log_times_of(sample) == pytest.approx(log_times_of(alone), abs=2e-3)
     # Negative control: the reference's own are others.
     assert log_times_of(sample) != pytest.approx(log_times_of(reference.report), abs=2e-3)
+
+
+@pytest.mark.parametrize("at", [0.5, 0.0, -0.5])
+def test_models_are_judged_at_the_open_end_wherever_the_other_end_is(at: float) -> None:
+    """The side of an end is not the sign of its place."""
+
+    def pulled(theta: float) -> ScalarProcess:
+        return ScalarProcess(
+            lambda x: -theta * (x - 2), lambda x: 1 + 0 * x, lambda x: -theta + 0 * x, (at, np.inf)
+        )
+
+    reference = analysis(pulled(1.0), observed_range=(at + 0.1, 4.0))
+    assert reference.perturbed is not None
+    assert reference.perturbed.has_distribution([pulled(0.9), pulled(-1.0)]).tolist() == [
+        True,
+        False,
+    ]

@@ -95,8 +95,9 @@ def _scan(bounds: tuple[float, float], centre: float, scale: float) -> FloatArra
         centre + doubling,
         np.linspace(centre - 4 * scale, centre + 4 * scale, 193),
     ]
+    # Zero is where noise ends most often, and only there can terms vanish exactly.
     points = np.unique(
-        np.concatenate([*pieces, *_towards_ends(bounds, centre, np.arange(0.0, 40, 0.25))])
+        np.concatenate([[0.0], *pieces, *_towards_ends(bounds, centre, np.arange(0.0, 40, 0.25))])
     )
     return points[(points > bounds[0]) & (points < bounds[1])]
 

@@ -82,6 +82,8 @@ def _nearest_zero(model: ScalarProcess, points: FloatArray, a: FloatArray) -> fl
     if crossing == len(points):
         return None
     positive, negative = float(points[crossing - 1]), float(points[crossing])
+    if a[crossing] == 0:
+        return negative
     while abs(negative - positive) > 2 * np.spacing(max(abs(positive), abs(negative))):
         x = np.linspace(positive, negative, 34)[1:-1]
         first = (
