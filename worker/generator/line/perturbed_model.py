@@ -29,7 +29,12 @@ from worker.generator.line.domain.essential_support import (
     part_of,
     span_of_light_tails,
 )
-from worker.generator.line.domain.metastable import artificial_ends, has_barrier, turning_points
+from worker.generator.line.domain.metastable import (
+    BETWEEN_DATA,
+    artificial_ends,
+    has_barrier,
+    turning_points,
+)
 from worker.generator.line.domain.positive_diffusion import narrowed_to_positive
 from worker.generator.line.finite_volumes import Cells, cut_into_cells
 from worker.generator.line.fixed_points import (
@@ -159,11 +164,11 @@ class PerturbedLineAnalysis:
             found = self._on_own_panels(model)
             if (
                 not self.report.ergodic
-                and self.report.approximation is None
+                and self.report.approximation in (None, BETWEEN_DATA)
                 and self.report.boundaries == "reflecting"
             ):
-                # The reference was closed on request; so is the model, but it counts as what it is
-                # when open.
+                # The reference was closed, on request or at the ends of the data; so is the model,
+                # but it counts as what it is when open.
                 closed = self._on_own_panels(replace(model, bounds=self.report.domain))
                 found = replace(closed, ergodic=found.ergodic)
             return found

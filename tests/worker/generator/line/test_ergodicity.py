@@ -191,8 +191,8 @@ def test_unseen_tail_that_turns_outward_leaves_the_law_before_the_escape_labelle
     assert len(report.fixed_points) == 4
 
 
-def test_tail_that_was_seen_or_holds_nothing_leaves_no_law() -> None:
-    assert analyse(quartic_tail(0.2), observed_range=(-1.8, 6.0)).stationary is None
+def test_data_that_ran_away_or_nothing_holds_leave_no_law() -> None:
+    assert analyse(quartic_tail(0.2), observed_range=(-1.8, 20.0)).stationary is None
     flat = model(lambda x: -x + 0.2 * x**3, one, lambda x: -1 + 0.6 * x**2)  # 2.5 kT
     assert analyse(flat, observed_range=(-1.5, 1.5)).stationary is None
 
@@ -249,3 +249,56 @@ def test_bad_domains_and_undefined_coefficients_are_errors() -> None:
         analyse(model(lambda x: -x, one, zero, (0.0, 1.0)), observed_range=(2.0, 3.0))
     with pytest.raises(UndefinedCoefficientsError, match="give the domain"):
         analyse(model(lambda x: 1 - np.sqrt(x), one, zero), observed_range=(-1.0, 1.0))
+
+
+def cubic(down: float, up: float, a: float = 0.49) -> ScalarProcess:
+    return model(
+        lambda x: -down * x + up * x**3, lambda x: a * one(x), lambda x: -down + 3 * up * x**2
+    )
+
+
+@pytest.mark.parametrize("observed", [(-1.6, 1.78), (-2.3, 2.1)])
+def test_drift_that_turns_outward_about_where_the_data_end_has_the_law_inside(
+    observed: tuple[float, float],
+) -> None:
+    """A cubic fitted to −tanh(3x) turns outward at 1.65: before, it had no variance and no rate."""
+    turning = np.sqrt(2.17 / 0.793)
+    found = analysis(cubic(2.17, 0.793), observed_range=observed)
+    report = found.report
+    assert report.ergodic is False
+    assert report.boundaries == "reflecting"
+    assert report.approximation is not None
+    assert "ends of the observed range" in report.approximation
+    assert report.stationary is not None
+    assert report.spectrum is not None
+    x = np.linspace(max(-turning, observed[0]), min(turning, observed[1]), 4001)
+    density = np.exp(2 / 0.49 * (-2.17 * x**2 / 2 + 0.793 * x**4 / 4))
+    density /= density.sum()
+    variance = (density * x**2).sum() - (density * x).sum() ** 2
+    assert report.stationary.covariance[0][0] == pytest.approx(variance, rel=2e-3)
+    # No mode of the far side of a turning point, where a few samples were.
+    assert 1.2 < report.spectrum.eigenvalues[0].real < 2.17
+    # Models drawn around it are held between the same ends.
+    assert found.perturbed is not None
+    near = found.perturbed(cubic(2.0, 0.75))
+    assert near.ergodic is False
+    assert near.stationary is not None
+    assert near.domain == report.domain
+
+
+@pytest.mark.parametrize(
+    ("process", "observed"),
+    [
+        (model(zero, one, zero), (-3.0, 3.0)),
+        (model(lambda x: 0.1 * x, one, lambda x: 0.1 * one(x)), (-3.0, 3.0)),
+        (cubic(0.2, 0.793), (-1.6, 1.6)),
+    ],
+    ids=["random walk", "growth", "no barrier"],
+)
+def test_what_nothing_holds_among_the_data_has_no_law_there(
+    process: ScalarProcess, observed: tuple[float, float]
+) -> None:
+    report = analyse(process, observed_range=observed)
+    assert report.ergodic is False
+    assert report.stationary is None
+    assert report.approximation is None

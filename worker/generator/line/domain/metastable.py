@@ -18,6 +18,14 @@ BEFORE_ESCAPE = (
     "are those of the process "
     "inside, with a reflecting boundary where the drift turns outward"
 )
+BETWEEN_DATA = (
+    "distribution, rates and times are those of the process between reflecting boundaries at the "
+    "ends of the observed range, or where the drift turns outward inside it, where the model's "
+    "density is low"
+)
+LOW = 2.0
+"""Fall of the log-density, from its peak to an end of the data, from which the drift holds the
+process inside them: a random walk has none, a well that data of 20 000 samples left has four."""
 SMALLEST_BARRIER = 4.0
 """Height in kT of the barrier before the unseen part below which nothing in the model holds the
 process."""
@@ -28,11 +36,12 @@ DEEP = 30.0
 def held_before_escape(
     model: ScalarProcess, request: AnalysisRequest, report: GeneratorReport
 ) -> tuple[GeneratorReport, Landscape | None] | None:
-    """Analyse a model that runs away only where no data were, between reflecting ends.
+    """Analyse a model that the drift holds among the data and pushes outward further out.
 
-    The ends are at the outermost unstable points. None where the data went there, or no barrier
-    keeps the process from it. The report stays not ergodic, with its reason, and is labelled as an
-    approximation.
+    Reflecting ends stand at the outermost unstable points, where the data never went there and a
+    barrier keeps the process from it; else at the ends of the data, or at these points inside them,
+    where the density is low there. None where nothing holds the process. The report stays not
+    ergodic, with its reason, and is labelled as an approximation.
 
     Parameters
     ----------
@@ -41,24 +50,38 @@ def held_before_escape(
     report : the report without these ends
     """
     bounds = turning_points(report.ends, report.fixed_points, request.observed_range)
-    if bounds is None:
-        return None
-    inner, landscape = analysed_on_the_line(replace(model, bounds=bounds), request)
-    if landscape is None:
-        return None
+    found = None if bounds is None else _between(model, bounds, SMALLEST_BARRIER, request)
+    if bounds is None or found is None:
+        at_data = _ends_of_data(report.ends, report.fixed_points, request.observed_range)
+        found = None if at_data is None else _between(model, at_data, LOW, request)
+        return None if found is None else (_labelled(found[0], report, BETWEEN_DATA), found[1])
+    inner, landscape = found
     x, psi, log_a = landscape.at_nodes
     fall = np.max(psi - log_a) - (psi - log_a)
     walls = artificial_ends(bounds, model)
-    if not has_barrier(landscape, walls):
-        return None
     # Walls as near as makes no difference: models drawn around this one may turn outward before its
     # own turning points.
     nearer = _nearer(
         bounds, (float(x[fall < DEEP].min()), float(x[fall < DEEP].max())), walls, request
     )
     if nearer != bounds:
-        inner, landscape = analysed_on_the_line(replace(model, bounds=nearer), request)
-    held = replace(
+        inner, moved = analysed_on_the_line(replace(model, bounds=nearer), request)
+        landscape = moved or landscape
+    return _labelled(inner, report, BEFORE_ESCAPE), landscape
+
+
+def _between(
+    model: ScalarProcess, bounds: Range, least: float, request: AnalysisRequest
+) -> tuple[GeneratorReport, Landscape] | None:
+    """Analyse the model between these bounds; None where its density is not `least` lower there."""
+    inner, landscape = analysed_on_the_line(replace(model, bounds=bounds), request)
+    if landscape is None or not has_barrier(landscape, artificial_ends(bounds, model), least):
+        return None
+    return inner, landscape
+
+
+def _labelled(inner: GeneratorReport, report: GeneratorReport, why: str) -> GeneratorReport:
+    return replace(
         inner,
         ergodic=False,
         reason=report.reason,
@@ -67,9 +90,8 @@ def held_before_escape(
         fixed_points=report.fixed_points,
         barriers=report.barriers,
         extrapolated=report.extrapolated,
-        approximation=BEFORE_ESCAPE,
+        approximation=why,
     )
-    return held, landscape
 
 
 def _nearer(bounds: Range, deep: Range, walls: list[int], request: AnalysisRequest) -> Range:
@@ -91,11 +113,34 @@ def artificial_ends(bounds: Range, model: ScalarProcess) -> list[int]:
     return [side for side in (0, 1) if bounds[side] != model.bounds[side]]
 
 
-def has_barrier(landscape: Landscape, walls: Sequence[int]) -> bool:
-    """Return whether there is a barrier before each of the artificial ends."""
+def has_barrier(
+    landscape: Landscape, walls: Sequence[int], least: float = SMALLEST_BARRIER
+) -> bool:
+    """Return whether the log-density falls by `least` at each of the artificial ends."""
     _, psi, log_a = landscape.at_nodes
     fall = np.max(psi - log_a) - (psi - log_a)
-    return all(fall.ravel()[-side] >= SMALLEST_BARRIER for side in walls)
+    return all(fall.ravel()[-side] >= least for side in walls)
+
+
+def _ends_of_data(
+    ends: Sequence[End], fixed: Sequence[FixedPoint], observed: Range | None
+) -> Range | None:
+    """Return the model's ends; in place of those that it runs away to, the ends of the data.
+
+    Inside the data an outermost unstable point is the end: a few samples beyond it make no well.
+    With a wall behind it, its slow escape back was the slowest rate, 0.4 for 1.4.
+    """
+    if observed is None or len(ends) != 2:
+        return None
+    unstable = [(f.at[0], not f.stable) for f in (fixed[0], fixed[-1])] if fixed else []
+    low, high = (
+        end.at if end.problem is None else data for end, data in zip(ends, observed, strict=True)
+    )
+    if unstable and ends[0].problem is not None and unstable[0][1]:
+        low = max(low, unstable[0][0])
+    if unstable and ends[1].problem is not None and unstable[1][1]:
+        high = min(high, unstable[1][0])
+    return (low, high) if low < (observed[0] + observed[1]) / 2 < high else None
 
 
 def turning_points(
