@@ -21,6 +21,7 @@ from worker.identification.data.windows import Space
 from worker.identification.estimation.cell_equations import walk
 from worker.identification.estimation.estimator import identify
 from worker.identification.estimation.fit import Fit
+from worker.identification.estimation.goodness_of_fit import Misfit, misfit_of
 from worker.identification.estimation.problem import Problem
 from worker.identification.estimation.setup import (
     Range,
@@ -38,6 +39,7 @@ from worker.identification.findings import (
     reflecting_boundaries,
     step_errors,
     unvisited_arcs,
+    wrong_drift,
 )
 from worker.identification.model_sampling import DrawnModels, draw_models
 from worker.identification.selection.best_subset import Candidate, Curve
@@ -144,6 +146,8 @@ class IdentifiedModel:
     rule              name of the sampling rule that was used
     kernel_choice     choice by cross-validation, where requested; of one variable [state]
     histogram         histogram of the samples of one variable
+    misfit            what the data's drift has beyond the model's, of one variable; None where it
+                      was not tested
     """
 
     drift: Mapping[str, ComponentFit]
@@ -159,6 +163,7 @@ class IdentifiedModel:
     rule: str
     kernel_choice: KernelChoice | None = None
     histogram: Histogram | None = None
+    misfit: Misfit | None = None
 
     @property
     def scales(self) -> Scales:
@@ -252,6 +257,7 @@ def _model_of_problem(problem: Problem, settings: Settings, n_draws: int) -> Ide
     if library.dimension == 1 or settings.sampling_rule == "auto":
         check_paths(fit)
     fit = _with_scores(problem, fit)
+    misfit = misfit_of(fit, problem)
     to_drift = space.units / space.time
     to_diffusion = np.outer(space.units, space.units) / space.time
 
@@ -273,8 +279,13 @@ def _model_of_problem(problem: Problem, settings: Settings, n_draws: int) -> Ide
         },
         process=_process(problem, fit.coefficients, fit.tensor, bounds),
         draws=_draws(problem, fit, bounds, n_draws, settings.seed),
-        findings=tuple(
-            f for f in findings(fit, problem) if noise != "none" or f.code != "measurement-noise"
+        findings=(
+            *(
+                f
+                for f in findings(fit, problem)
+                if noise != "none" or f.code != "measurement-noise"
+            ),
+            *wrong_drift(misfit, names[0]),
         ),
         residuals=dict(zip(names, fit.residuals, strict=True)),
         noise_variances=None
@@ -288,6 +299,7 @@ def _model_of_problem(problem: Problem, settings: Settings, n_draws: int) -> Ide
         if choice is not None and library.dimension == 1
         else choice,
         histogram=_histogram(fit.residuals[0], problem.scales),
+        misfit=misfit,
     )
 
 
