@@ -14,6 +14,7 @@ from worker.documents.numbers import (
     band_of,
     curves_of,
     encoded,
+    ends_about,
     interval_of,
     number,
     table,
@@ -136,7 +137,8 @@ def _stationary(report: GeneratorReport, spread: Intervals) -> results.Stationar
         return None
     spatial = law if isinstance(law, MultivariateDistribution) else None
     turn = report.domain[1] - report.domain[0]
-    current = spread.range("probability_current")
+    current, current_ends = report.probability_current, spread.range("probability_current")
+    velocity = None if current is None else current * turn
     return results.Stationary(
         mean=law.mean,
         mean_ci=_row(spread, law.mean, "stationary", "mean"),
@@ -157,16 +159,23 @@ def _stationary(report: GeneratorReport, spread: Intervals) -> results.Stationar
         ),
         reason=law.reason,
         current=None if spatial is None or spatial.current is None else encoded(spatial.current),
-        probability_current=report.probability_current,
-        probability_current_ci=current,
-        mean_velocity=None
-        if report.probability_current is None
-        else report.probability_current * turn,
-        mean_velocity_ci=None if current is None else (current[0] * turn, current[1] * turn),
+        probability_current=current,
+        probability_current_ci=ends_about(current, current_ends),
+        mean_velocity=velocity,
+        mean_velocity_ci=ends_about(
+            velocity,
+            None if current_ends is None else (current_ends[0] * turn, current_ends[1] * turn),
+        ),
         circulation=None if spatial is None else spatial.circulation,
-        circulation_ci=spread.range("stationary", "circulation"),
+        circulation_ci=ends_about(
+            None if spatial is None else spatial.circulation,
+            spread.range("stationary", "circulation"),
+        ),
         entropy_production=None if spatial is None else spatial.entropy_production,
-        entropy_production_ci=spread.range("stationary", "entropy_production"),
+        entropy_production_ci=ends_about(
+            None if spatial is None else spatial.entropy_production,
+            spread.range("stationary", "entropy_production"),
+        ),
     )
 
 
@@ -174,7 +183,9 @@ def _row(
     spread: Intervals, values: Sequence[float | None], *path: str | int
 ) -> tuple[tuple[float, float] | None, ...]:
     """Write the intervals of numbers in a row; None without sampled models."""
-    return tuple(spread.range(*path, i) for i in range(len(values))) if spread.ends else ()
+    if not spread.ends:
+        return ()
+    return tuple(ends_about(v, spread.range(*path, i)) for i, v in enumerate(values))
 
 
 def _exit(exit_: Exit, spread: Intervals, *path: str | int) -> results.Exit:
@@ -184,7 +195,7 @@ def _exit(exit_: Exit, spread: Intervals, *path: str | int) -> results.Exit:
         high=exit_.high,
         probability_high=results.Estimate(
             value=exit_.probability_high,
-            ci=spread.range(*path, "probability_high"),
+            ci=ends_about(exit_.probability_high, spread.range(*path, "probability_high")),
             reason=exit_.reason,
         ),
         mean_time=_estimate(exit_.mean_time, spread, *path, "mean_time"),
@@ -245,7 +256,9 @@ def _passage(passage: Passage, spread: Intervals, *path: str | int) -> results.P
         else _estimate(passage.deviation, spread, *path, "deviation"),
         quantiles=tuple(
             results.Quantile(
-                probability=p, time=time, ci=interval_of(spread.range(*path, "quantiles", k))
+                probability=p,
+                time=time,
+                ci=interval_of(ends_about(time, spread.range(*path, "quantiles", k))),
             )
             for k, (p, time) in enumerate(zip(PROBABILITIES, passage.quantiles, strict=False))
         ),
@@ -296,9 +309,11 @@ def _distribution(law: PassageCurve | NoCurve | None) -> results.PassageDistribu
 
 
 def _estimate(timing: Timing, spread: Intervals, *path: str | int) -> results.Estimate:
-    return results.Estimate(
-        value=timing.value, ci=interval_of(spread.range(*path)), reason=timing.reason
-    )
+    ends = spread.range(*path)
+    # A time too long for a number still has an interval, of times that are not or are too.
+    too_long = timing.value is None and timing.log_value is not None
+    ci = ends if too_long else ends_about(timing.value, ends)
+    return results.Estimate(value=timing.value, ci=interval_of(ci), reason=timing.reason)
 
 
 def simulated_of(law: SimulatedLaw) -> results.SimulatedLaw:

@@ -52,6 +52,17 @@ def curves_of(band: tuple[Floats, Floats] | None) -> tuple[results.Array, result
     return None if band is None else (array(band[0]), array(band[1]))
 
 
+def ends_about(value: float | None, ends: tuple[float, float] | None) -> tuple[float, float] | None:
+    """Return the interval of an estimate: it holds the estimate, and without one there is none.
+
+    The models drawn around an estimate may have a number that it lacks, such as a variance, or, on
+    other sets of terms, may all have a larger one.
+    """
+    if value is None or not math.isfinite(value):
+        return None
+    return None if ends is None else (min(ends[0], value), max(ends[1], value))
+
+
 def interval_of(ends: tuple[float, float] | None) -> Interval | None:
     """Write an interval; an end that is not finite is open."""
     return None if ends is None else (number(ends[0]), number(ends[1]))

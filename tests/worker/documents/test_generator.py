@@ -9,6 +9,10 @@ from contract import results
 from contract.generator import AnalysisParameters, ModelTerms
 from contract.jobs import GeneratorJob
 from worker.comparison.plot_data import Picture
+from worker.documents.generator import analysis_of
+from worker.generator.analysis import analyse
+from worker.generator.uncertainty.intervals import Intervals
+from worker.identification.symbolic_process import SymbolicProcess, from_terms
 from worker.jobs.generator import describe
 from worker.jobs.parameters import analysis_settings_of, process_of
 from worker.pipeline import analyse_terms
@@ -90,6 +94,28 @@ def test_infinite_variance_says_why_there_is_no_autocorrelation() -> None:
     assert found.autocorrelation.values == {}
     assert "infinite" in str(found.autocorrelation.reason)
     assert found.power_spectrum is None
+
+
+def test_an_interval_belongs_to_an_estimate_and_holds_it() -> None:
+    """An infinite variance had the interval [42, 140] of models that have one."""
+    heavy = SymbolicProcess(from_terms({"x": -0.4}), from_terms({"1": 1.0, "x^2": 1.0}))
+    path, one = ("stationary", "mean"), np.ones(1)
+    ends = {
+        path: (0.5 * one, 0.9 * one),
+        ("stationary", "covariance"): (42 * one[None], 140 * one[None]),
+    }
+    found = analysis_of(analyse(heavy), Intervals(ends)).stationary
+    assert found is not None
+    assert found.covariance == ((None,),)
+    assert found.covariance_ci == ((None,),)
+    assert found.mean[0] == pytest.approx(0.0, abs=1e-9)
+    assert found.mean_ci[0] is not None
+    assert found.mean_ci[0] == pytest.approx((0.0, 0.9), abs=1e-9)
+    # Where the estimate is inside, its interval is the models' own.
+    light = SymbolicProcess(from_terms({"x": -1.0}), from_terms({"1": 1.0}))
+    found = analysis_of(analyse(light), Intervals({path: (-0.2 * one, 0.1 * one)})).stationary
+    assert found is not None
+    assert found.mean_ci == ((-0.2, 0.1),)
 
 
 def test_circle_has_a_current_and_a_mean_velocity() -> None:
