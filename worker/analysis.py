@@ -28,6 +28,9 @@ from worker.identification.findings import (
 from worker.identification.identified_model import IdentifiedModel
 from worker.progress import Report
 
+NEGLIGIBLE = 0.01
+"""Stationary probability beyond the data up to which it does not matter where the domain ends."""
+
 
 @dataclass(frozen=True, slots=True)
 class AnalysisSettings:
@@ -91,7 +94,9 @@ def analyse_model(
         if one:
             narrowed = narrowed_to_positive(model.process, model.observed[0])
             found = analyse_process(narrowed.process, asked, model.observed[0])
-            cut = narrowed.sentences
+            mass = found.report.unseen_mass
+            # Where the data end with the noise, as at zero, nothing rests on the cut.
+            cut = narrowed.sentences if mass is None or mass > NEGLIGIBLE else ()
         else:
             found = analyse_process(model.process, asked, model.observed)
             cut = found.report.cut

@@ -28,7 +28,7 @@ from worker.generator.plane.perturbed_model import PerturbedPlaneAnalysis
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view
 from worker.generator.quantities.passages import Exit, Triple
 from worker.generator.quantities.regions import Pair, numbers_and_places
-from worker.generator.quantities.report import GeneratorReport, Range
+from worker.generator.quantities.report import GeneratorReport, Range, widened
 from worker.generator.quantities.stationary import MultivariateDistribution, StationaryDistribution
 from worker.generator.request import AnalysisRequest, observed_ranges, unanswered
 
@@ -50,7 +50,9 @@ class PerturbedAnalysis(Protocol):
 FOR_ONE = "exits from intervals are for one variable; request the passage to a region instead"
 FOR_NUMBERS = "in one variable a passage is between two numbers; give two numbers"
 MUCH = 0.05
-"""Stationary probability beyond the data from which on distribution and rates are extrapolated."""
+"""Stationary probability well beyond the data from which distribution and rates are extrapolated.
+
+A range of data of ten relaxation times leaves out this much, next to its ends."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,13 +192,14 @@ def with_support(
     """
     if ranges is None:
         return report
-    mass = (
-        unseen_mass(report.stationary, ranges)
-        if landscape is None
-        else _beyond(landscape, ranges[0])
-    )
-    said = report.extrapolated
-    if mass is not None and mass > MUCH:
+
+    def beyond(within: tuple[Range, ...]) -> float | None:
+        if landscape is None:
+            return unseen_mass(report.stationary, within)
+        return _beyond(landscape, within[0])
+
+    mass, said = beyond(ranges), report.extrapolated
+    if mass is not None and (beyond(tuple(map(widened, ranges))) or 0.0) > MUCH:
         said = (
             *said,
             f"{100 * mass:.3g} % of the model's stationary probability lies outside the range of "

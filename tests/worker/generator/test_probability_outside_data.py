@@ -29,6 +29,18 @@ def test_a_law_inside_the_data_is_not_called_extrapolated() -> None:
     assert alone.unseen_mass is None
 
 
+def test_what_lies_just_beyond_the_data_is_told_in_numbers_but_no_warning() -> None:
+    report = analyse(LINEAR, observed_range=(-1.75, 1.75))
+    assert report.unseen_mass == pytest.approx(2 * ndtr(-1.75), rel=1e-9)  # 8 %
+    assert report.extrapolated == ()
+    # A well beside the data, and one a good way off.
+    tilted = ScalarProcess(lambda x: 0.1 + x - x**3, lambda x: 0.25 + 0 * x, lambda x: 1 - 3 * x**2)
+    assert not any(
+        "well" in said for said in analyse(tilted, observed_range=(-1.6, 0.9)).extrapolated
+    )
+    assert any("well" in said for said in analyse(tilted, observed_range=(-1.6, 0.5)).extrapolated)
+
+
 def test_a_well_that_was_never_visited_is_named_with_the_probability_that_it_holds() -> None:
     tilted = ScalarProcess(lambda x: 0.1 + x - x**3, lambda x: 0.25 + 0 * x, lambda x: 1 - 3 * x**2)
     said = analyse(tilted, observed_range=(-1.6, -0.1)).extrapolated

@@ -26,7 +26,7 @@ from worker.generator.process import ScalarProcess, read_only, values
 from worker.generator.quantities.fixed_points import Barrier, FixedPoint
 from worker.generator.quantities.passages import Committor, Exit, Triple
 from worker.generator.quantities.regions import Pair, facing_numbers
-from worker.generator.quantities.report import GeneratorReport, Range, extrapolated_beyond
+from worker.generator.quantities.report import GeneratorReport, Range
 from worker.generator.quantities.spectrum import Spectrum
 from worker.generator.quantities.stationary import StationaryDistribution
 from worker.generator.request import AnalysisRequest, pairs_to_time
@@ -82,7 +82,6 @@ def analysed_on_the_circle(model: ScalarProcess, request: AnalysisRequest) -> Ge
         effective_potential=effective_potential(circle.landscape, law.grid[0]),
         local_relaxation=local_relaxation(model, law.grid[0]),
         probability_current=current,
-        extrapolated=extrapolated_beyond(fixed, barriers, passages, request.observed_range),
     )
 
 
@@ -245,7 +244,6 @@ def circle_without_noise(
         )
         if positive
         else None,
-        extrapolated=extrapolated_beyond(fixed, (), (), request.observed_range),
     )
 
 

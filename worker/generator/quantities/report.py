@@ -82,13 +82,24 @@ class GeneratorReport:
     simulated: SimulatedLaw | None = None
 
 
+JUST_BEYOND = 0.1
+"""Distance from the data, over the width of their range, up to which terms are not said to be
+extrapolated: at the ends of the data they are no better determined."""
+
+
+def widened(observed: Range) -> Range:
+    """Return the range of the data with what lies just beyond."""
+    low, high = observed
+    return low - JUST_BEYOND * (high - low), high + JUST_BEYOND * (high - low)
+
+
 def extrapolated_beyond(
     fixed: tuple[FixedPoint, ...],
     barriers: tuple[Barrier, ...],
     passages: tuple[Passage, ...],
     observed: Range | None,
 ) -> tuple[str, ...]:
-    """Return one sentence for every well, barrier and passage outside the observed range.
+    """Return one sentence for every well, barrier and passage well outside the observed range.
 
     Parameters
     ----------
@@ -98,9 +109,10 @@ def extrapolated_beyond(
     if observed is None:
         return ()
     low, high = observed
+    first, last = widened(observed)
 
     def seen(*points: float) -> bool:
-        return all(low <= point <= high for point in points)
+        return all(first <= point <= last for point in points)
 
     unseen = f"outside the observed range [{low:.6g}, {high:.6g}]: extrapolation"
     wells = [
@@ -123,7 +135,7 @@ def extrapolated_beyond(
 def extrapolated_outside(
     fixed: tuple[FixedPoint, ...], observed: tuple[Range, ...] | None
 ) -> tuple[str, ...]:
-    """Return one sentence for every stable fixed point outside the observed ranges."""
+    """Return one sentence for every stable fixed point well outside the observed ranges."""
     if observed is None:
         return ()
     return tuple(
@@ -131,5 +143,8 @@ def extrapolated_outside(
         "observed ranges: extrapolation"
         for point in fixed
         if point.stable
-        and not all(low <= x <= high for x, (low, high) in zip(point.at, observed, strict=True))
+        and not all(
+            low <= x <= high
+            for x, (low, high) in zip(point.at, map(widened, observed), strict=True)
+        )
     )

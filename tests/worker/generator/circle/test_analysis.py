@@ -214,3 +214,15 @@ def test_a_gap_that_rounding_hides_is_not_given_for_a_faster_rate() -> None:
     assert len(hidden.spectrum.eigenvalues) == 0
     assert "slowest rate does not converge" in str(hidden.spectrum.reason)
     assert hidden.passages[0].mean_time.value is not None
+
+
+def test_a_turn_of_the_angle_is_not_outside_the_data() -> None:
+    """Unwrapped angles of 0.5 … 490 had their well at −1.7, "outside the observed range"."""
+    circle = ScalarProcess(
+        lambda x: 0.8 + 0.86 * np.sin(x),
+        lambda x: 0.4 + 0 * x,
+        lambda x: 0.86 * np.cos(x),
+        period=2 * np.pi,
+    )
+    assert len(analyse(circle, observed_range=(0.5, 490.0)).fixed_points) == 2
+    assert analyse(circle, observed_range=(0.5, 490.0)).extrapolated == ()
