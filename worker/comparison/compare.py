@@ -50,6 +50,10 @@ MOST_IN_THE_PLANE = 50_000
 """Most samples at which a function given on cells is interpolated."""
 UNBOUNDED_LAGS = 64
 """Longest lag, in sampling intervals, of the test of a model that has no relaxation time."""
+SAMPLES_ON_A_LEVEL = 3
+"""Mean number of samples on a value from which the values are on a grid."""
+SAME_LEVEL = 1e-9
+"""Distance of values, over their range, up to which they are one."""
 BINS = 16
 """Number of bins along each of two coordinates in the total variation."""
 
@@ -235,8 +239,14 @@ def _autocorrelations(
 def _total_variation(
     sample: EvenSamples, answer: IdentifiedModel, generator: GeneratorReport
 ) -> float | None:
-    if answer.histogram is not None:
-        return total_variation_on_the_line(answer.histogram, generator.stationary)
+    histogram = answer.histogram
+    if histogram is not None:
+        if answer.process.periods[0] is None:
+            x = sample.states[:, 0]
+            edges = between_levels(x, len(histogram.counts))
+            if edges is not None:
+                histogram = Histogram(np.histogram(x, edges)[0].astype(float), edges)
+        return total_variation_on_the_line(histogram, generator.stationary)
     return total_variation_in_the_plane(sample.states, answer.process.periods, generator.stationary)
 
 
@@ -279,6 +289,30 @@ def _findings(
     if different:
         worst_of = max(different, key=lambda a: a.difference)
         yield autocorrelation_differs(worst_of.difference, worst_of.p_value or 0.0)
+
+
+def between_levels(x: Floats, most: int) -> Floats | None:
+    """Return edges of bins half-way between the levels of values on a grid; None without a grid.
+
+    Bins finer than the grid are empty in between: a right double well on levels of a tenth of its
+    standard deviation had a distance of 0.64.
+
+    Parameters
+    ----------
+    x : (n,) values
+    most : number of bins at most; neighbouring levels are joined
+    """
+    levels = np.unique(x)
+    if len(levels) > 1:
+        # Levels that differ by rounding are one.
+        levels = levels[np.diff(levels, prepend=-np.inf) > SAME_LEVEL * (levels[-1] - levels[0])]
+    if not 1 < len(levels) < len(x) / SAMPLES_ON_A_LEVEL:
+        return None
+    middles = (levels[1:] + levels[:-1]) / 2
+    ends = levels[0] - (middles[0] - levels[0]), levels[-1] + (levels[-1] - middles[-1])
+    edges = np.concatenate([ends[:1], middles, ends[1:]])
+    joined = edges[:: -(-len(levels) // most)]
+    return joined if joined[-1] == edges[-1] else np.append(joined, edges[-1])
 
 
 def total_variation_on_the_line(

@@ -38,6 +38,9 @@ MATERIAL_LEVEL = 0.1
 MATERIAL_STEP_ERROR = 0.03
 """Relative error from the sampling interval that is worth a warning."""
 
+WRONG_SIZE = 0.1
+"""Relative excess of the residuals' variance that is worth a warning."""
+
 MISFIT_LEVEL = 0.005
 """p-value of the test of fit from which the drift counts as wrong."""
 
@@ -347,6 +350,7 @@ def _of_residuals(fit: Fit, p: int) -> Iterator[Finding]:
             "jumps. Look at the largest increments; a jump-diffusion needs another model.",
             {"kurtosis": moments.kurtosis},
         )
+    yield from _wrong_size(moments)
     if raw.zero_steps > 0.05:
         yield Finding(
             "quantised",
@@ -431,10 +435,34 @@ def _persistent(residuals: ResidualMoments) -> Iterator[Finding]:
         )
 
 
+def _wrong_size(residuals: ResidualMoments) -> Iterator[Finding]:
+    """Warn of residuals that are larger or smaller than the fitted diffusion makes them."""
+    ratio, error = residuals.variance, residuals.variance_error
+    if residuals.is_deterministic or not abs(ratio - 1) > max(WRONG_SIZE, SIGNIFICANT * error):
+        return
+    side, share = ("below", 1 - 1 / ratio) if ratio > 1 else ("above", 1 / ratio - 1)
+    yield Finding(
+        "residual-variance",
+        f"The residuals have {ratio:.3g} ± {error:.1g} times the variance that the fitted "
+        f"diffusion gives them: on average over the data it is {100 * share:.0f} % {side} the mean "
+        "squared increment per unit of time. The noise varies in a way that the diffusion's terms "
+        "do not describe, and the states and times with little noise have the greatest weight in "
+        "them. Raise library.polynomial_degree or library.diffusion_degree, name a term in "
+        "library.extra_terms, or divide the time series where its noise changes.",
+        {"variance": ratio, "std_error": error},
+    )
+
+
 def _negative_diffusion(fit: Fit, problem: Problem) -> Iterator[Finding]:
     if isinstance(fit.residuals[0], ResidualSums):
         where = fit.residuals[0].negative
-        if where is not None and fit.diffusion[0, 0].estimate.support:
+        estimate = fit.diffusion[0, 0].estimate
+        if where is None or not estimate.support:
+            return
+        at_ends = problem.library.internal(np.array(where))
+        error = np.linalg.norm(at_ends @ estimate.internal_factor, axis=1)
+        # Noise that vanishes at the end of the data is fitted a little off the end.
+        if np.any(at_ends @ estimate.internal < -2 * error):
             low, high = (problem.scales.origin + problem.scales.unit * y for y in where)
             yield Finding(
                 "negative-diffusion",

@@ -25,6 +25,9 @@ Floats = NDArray[np.float64]
 
 N_BINS = 120
 
+LOW_NOISE = 0.25
+"""Ratio of the diffusion to its mean, or one step on to that at its start, that counts as low."""
+
 SIGNIFICANT = 4.0
 """Standard errors from which a correlation is significant; one false alarm in 16 000 fits."""
 
@@ -41,7 +44,8 @@ A diffusion's grows by two, that of a variable driven by others by eight."""
 class ResidualMoments:
     """Sums over the residuals r of one variable's drift equation, internal units.
 
-    powers       (5,) Σ u^p, p = 0 … 4, of u = r over its model's standard deviation, where â > 0;
+    powers       (5,) Σ u^p, p = 0 … 4, of u = r over its model's standard deviation, where â > 0
+                 and does not vanish within a step;
                  over the rms of r if â > 0 hardly anywhere
     products     (6,) n, Σ r_n r_{n+1}, Σ (r_n r_{n+1})² over consecutive windows, then
                  n, Σ r_n r_{n+2}, Σ (r_n r_{n+2})²
@@ -67,6 +71,19 @@ class ResidualMoments:
             if self.powers[2] > 0
             else 0.0
         )
+
+    @property
+    def variance(self) -> float:
+        """Variance of the standardised residuals: 1 if the diffusion is right."""
+        n = self.powers[0]
+        return float(self.powers[2] / n) if n > 0 else 1.0
+
+    @property
+    def variance_error(self) -> float:
+        """Standard error of that variance, from the fourth moment; 0 without residuals."""
+        n = self.powers[0]
+        spread = float(self.powers[4] / n - self.variance**2) if n > 0 else 0.0
+        return float(np.sqrt(max(spread, 0.0) / max(n, 1.0)))
 
     @property
     def is_deterministic(self) -> bool:
@@ -256,8 +273,9 @@ def measure_residuals(
             where = chunk.left[~positive]
             low, high = min(low, float(where.min())), max(high, float(where.max()))
         if positive.mean() > 0.5:
-            u = r[positive] / np.sqrt(
-                np.asarray(residual_variance(rule, chunk, a)[positive], dtype=np.float64)
+            steady = positive & ~_vanishing(chunk, library, diffusion, a)
+            u = r[steady] / np.sqrt(
+                np.asarray(residual_variance(rule, chunk, a)[steady], dtype=np.float64)
             )
         else:
             # Hardly any diffusion was found, as with jumps that hide it; the kurtosis still shows
@@ -286,6 +304,26 @@ def measure_residuals(
         negative=None if not np.isfinite(low) else (low, high),
         zero_steps=moments.zero_steps,
     )
+
+
+def _vanishing(chunk: Chunk, library: Library, diffusion: Floats, a: Floats) -> NDArray[np.bool_]:
+    """Find windows that start where the noise vanishes within a step; (n,).
+
+    The increment of a diffusion is not Gaussian there: a Jacobi process had a kurtosis of 5.
+
+    Parameters
+    ----------
+    chunk, library, diffusion : windows, library, internal coefficients of the diffusion
+    a : (n,) diffusion at the windows' starts
+    """
+    low = np.flatnonzero((a > 0) & (a < LOW_NOISE * a.mean()))
+    found = np.zeros(len(a), dtype=np.bool_)
+    if not len(low):
+        return found
+    step = np.sqrt(a[low] * chunk.step[low])
+    around = [library.internal(chunk.left[low] + side * step) @ diffusion for side in (-1, 1)]
+    found[low] = np.minimum(*around) < LOW_NOISE * a[low]
+    return found
 
 
 def measure_joint_residuals(

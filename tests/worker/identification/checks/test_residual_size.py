@@ -1,0 +1,61 @@
+"""Residuals whose size or shape the fitted diffusion does not describe, and those that it does."""
+
+import numpy as np
+import pytest
+
+from benchmarks.simulation import simulate
+from contract.identification import IdentificationParameters
+from worker import pipeline
+from worker.identification.data.trajectories import from_arrays
+from worker.identification.findings import Finding
+from worker.jobs.parameters import settings_of
+
+
+def _findings(paths: np.ndarray, dt: float, **parameters: object) -> dict[str, Finding]:
+    settings = settings_of(IdentificationParameters.model_validate(parameters))
+    model = pipeline.identify(from_arrays(list(paths), dt), settings, lambda *_: None)
+    return {finding.code: finding for finding in model.findings}
+
+
+def _growing_noise(seed: int) -> np.ndarray:
+    """Simulate b = −x, a = 0.2 + 2x²: 20 000 samples of 50 trajectories."""
+    return simulate(
+        lambda x: -x,
+        lambda x: 0.2 + 2 * x**2,
+        np.zeros(50),
+        dt=0.02,
+        n_steps=400,
+        substeps=5,
+        burn_in=200,
+        seed=seed,
+    )
+
+
+def test_a_constant_for_noise_that_varies_is_named_with_what_it_misses() -> None:
+    """A constant is a weighted mean, in which quiet states count most: here half of ΣΔx²/T."""
+    paths = _growing_noise(0)
+    found = _findings(paths, 0.02, library={"diffusion_degree": 0})
+    ratio = found["residual-variance"].details["variance"]
+    assert isinstance(ratio, float)
+    assert ratio > 1.3
+    assert "below the mean squared increment" in found["residual-variance"].message
+    assert "residual-variance" not in _findings(paths, 0.02)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_noise_that_vanishes_at_the_ends_has_no_heavy_tails(seed: int) -> None:
+    """The sine of a Brownian path, b = −x, a = 2(1 − x²), comes to its ends often."""
+    steps = np.random.default_rng(seed).standard_normal((1, 20_000)) * np.sqrt(2 * 0.02)
+    found = _findings(np.sin(np.cumsum(steps, axis=1)), 0.02)
+    assert not {"heavy-tails", "negative-diffusion", "residual-variance", "wall"} & set(found)
+
+
+def test_jumps_still_have_heavy_tails() -> None:
+    rng = np.random.default_rng(5)
+    steps = 0.1 * rng.standard_normal(10_000) + (rng.random(10_000) < 0.01) * rng.standard_normal(
+        10_000
+    )
+    x = np.zeros(10_000)
+    for k in range(1, len(x)):
+        x[k] = 0.98 * x[k - 1] + steps[k]
+    assert "heavy-tails" in _findings(x[None], 0.02)
