@@ -21,7 +21,7 @@ from worker.identification.data.preconditions import dependences
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.errors import SecondOrderDynamics
 from worker.identification.estimation.fit import Fit
-from worker.identification.estimation.goodness_of_fit import Misfit
+from worker.identification.estimation.goodness_of_fit import Misfit, size_of_noise
 from worker.identification.estimation.problem import Problem
 from worker.identification.selection.kernel_scores import KernelChoice, gain_of_narrower
 from worker.identification.selection.support_selection import Selected
@@ -39,7 +39,10 @@ MATERIAL_STEP_ERROR = 0.03
 """Relative error from the sampling interval that is worth a warning."""
 
 WRONG_SIZE = 0.1
-"""Relative excess of the residuals' variance that is worth a warning."""
+"""Relative difference of the diffusion from the increments' mean square that is worth a warning."""
+
+CLEARLY = 3.0
+"""Standard errors of that difference from which it is said."""
 
 MISFIT_LEVEL = 0.005
 """p-value of the test of fit from which the drift counts as wrong."""
@@ -134,6 +137,7 @@ def findings(fit: Fit, problem: Problem) -> Iterator[Finding]:
     yield from _by_variable(
         fit, ((p, finding) for p in range(len(fit.raw)) for finding in _of_residuals(fit, p))
     )
+    yield from _wrong_size(fit, problem)
     yield from _negative_diffusion(fit, problem)
     yield from _coverage(fit)
     yield from _kernels_not_chosen(fit.choice, len(fit.kernel_weights))
@@ -350,7 +354,6 @@ def _of_residuals(fit: Fit, p: int) -> Iterator[Finding]:
             "jumps. Look at the largest increments; a jump-diffusion needs another model.",
             {"kurtosis": moments.kurtosis},
         )
-    yield from _wrong_size(moments)
     if raw.zero_steps > 0.05:
         yield Finding(
             "quantised",
@@ -435,21 +438,22 @@ def _persistent(residuals: ResidualMoments) -> Iterator[Finding]:
         )
 
 
-def _wrong_size(residuals: ResidualMoments) -> Iterator[Finding]:
-    """Warn of residuals that are larger or smaller than the fitted diffusion makes them."""
-    ratio, error = residuals.variance, residuals.variance_error
-    if residuals.is_deterministic or not abs(ratio - 1) > max(WRONG_SIZE, SIGNIFICANT * error):
+def _wrong_size(fit: Fit, problem: Problem) -> Iterator[Finding]:
+    """Warn of increments that are larger or smaller than the fitted diffusion makes them."""
+    found = None if fit.raw[0].is_deterministic else size_of_noise(fit, problem)
+    if found is None or not abs(found[0] - 1) > max(WRONG_SIZE, CLEARLY * found[1]):
         return
-    side, share = ("below", 1 - 1 / ratio) if ratio > 1 else ("above", 1 / ratio - 1)
+    ratio, error = found
+    side = "below" if ratio > 1 else "above"
     yield Finding(
-        "residual-variance",
-        f"The residuals have {ratio:.3g} ± {error:.1g} times the variance that the fitted "
-        f"diffusion gives them: on average over the data it is {100 * share:.0f} % {side} the mean "
-        "squared increment per unit of time. The noise varies in a way that the diffusion's terms "
-        "do not describe, and the states and times with little noise have the greatest weight in "
-        "them. Raise library.polynomial_degree or library.diffusion_degree, name a term in "
+        "diffusion-size",
+        f"The fitted diffusion is {100 * abs(1 - 1 / ratio):.0f} % {side} the mean squared "
+        f"increment per unit of time, of which it should be the average (ratio {ratio:.3g} ± "
+        f"{error:.1g}). The noise varies in a way that the diffusion's terms do not describe, and "
+        "the states with little noise have the greatest weight in them. Raise "
+        "library.polynomial_degree or library.diffusion_degree, name a term in "
         "library.extra_terms, or divide the time series where its noise changes.",
-        {"variance": ratio, "std_error": error},
+        {"ratio": ratio, "std_error": error},
     )
 
 

@@ -73,19 +73,6 @@ class ResidualMoments:
         )
 
     @property
-    def variance(self) -> float:
-        """Variance of the standardised residuals: 1 if the diffusion is right."""
-        n = self.powers[0]
-        return float(self.powers[2] / n) if n > 0 else 1.0
-
-    @property
-    def variance_error(self) -> float:
-        """Standard error of that variance, from the fourth moment; 0 without residuals."""
-        n = self.powers[0]
-        spread = float(self.powers[4] / n - self.variance**2) if n > 0 else 0.0
-        return float(np.sqrt(max(spread, 0.0) / max(n, 1.0)))
-
-    @property
     def is_deterministic(self) -> bool:
         """Whether next to nothing of the increments' mean square is noise."""
         return bool(self.squares[0] < DETERMINISTIC * self.squares[1])

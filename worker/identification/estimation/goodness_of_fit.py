@@ -11,7 +11,7 @@ from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.problem import Problem
 from worker.identification.regression import calibrated, noise_covariance, solve, whitened
 from worker.identification.selection.supports import support_basis
-from worker.identification.sums.cell_rules import drift_system
+from worker.identification.sums.cell_rules import diffusion_systems, drift_system
 from worker.identification.sums.kernels import Kernels
 
 Floats = NDArray[np.float64]
@@ -32,6 +32,9 @@ FREE = 0.3
 
 WIDER = 1.2
 """Least bandwidth of a sum of the fit's kernels, in theirs."""
+
+FEWEST_BLOCKS = 8
+"""Blocks below which their scatter gives no standard error."""
 
 GRID = 200
 """States between the outermost kernels at which the largest difference is searched for."""
@@ -148,6 +151,30 @@ def misfit_of(fit: Fit, problem: Problem) -> Misfit | None:
             np.sqrt(weight @ drift**2 / weight.sum()) * problem.scales.unit / problem.scales.time
         ),
     )
+
+
+def size_of_noise(fit: Fit, problem: Problem) -> tuple[float, float] | None:
+    """Compare the mean square of the increments of one variable with that of the diffusion.
+
+    Both are summed over all kernels; the drift's part is taken off by the sampling rule. The
+    estimate weighs states by their noise instead, and agrees where the terms describe the noise.
+
+    Returns
+    -------
+    ratio, std_error : from the scatter of the blocks; None with several variables, few blocks, or
+        measurement noise that is estimated from the same increments
+    """
+    statistics, kernels = fit.statistics, fit.instruments
+    if statistics is None or not isinstance(kernels, Kernels) or fit.noise is not None:
+        return None
+    systems = diffusion_systems(fit.rule, statistics, problem.library, kernels, fit.coefficients[0])
+    measured = systems[0].response.sum(axis=1)
+    expected = systems[0].design.sum(axis=1) @ fit.tensor[0, 0]
+    if len(measured) < FEWEST_BLOCKS or not expected.sum() > 0:
+        return None
+    ratio = float(measured.sum() / expected.sum())
+    error = float(np.linalg.norm(measured - ratio * expected) / expected.sum())
+    return ratio, error
 
 
 def _hansen(left: Floats, total: Floats, remaining: Floats) -> tuple[float, int]:

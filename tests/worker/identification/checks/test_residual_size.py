@@ -18,10 +18,10 @@ def _findings(paths: np.ndarray, dt: float, **parameters: object) -> dict[str, F
 
 
 def _growing_noise(seed: int) -> np.ndarray:
-    """Simulate b = −x, a = 0.2 + 2x²: 20 000 samples of 50 trajectories."""
+    """Simulate b = −x, a = 0.1 + 2x²/(1 + x²): 20 000 samples of 50 trajectories."""
     return simulate(
         lambda x: -x,
-        lambda x: 0.2 + 2 * x**2,
+        lambda x: 0.1 + 2 * x**2 / (1 + x**2),
         np.zeros(50),
         dt=0.02,
         n_steps=400,
@@ -32,14 +32,29 @@ def _growing_noise(seed: int) -> np.ndarray:
 
 
 def test_a_constant_for_noise_that_varies_is_named_with_what_it_misses() -> None:
-    """A constant is a weighted mean, in which quiet states count most: here half of ΣΔx²/T."""
+    """A constant is a weighted mean, in which quiet states count most: below ΣΔx²/T."""
     paths = _growing_noise(0)
     found = _findings(paths, 0.02, library={"diffusion_degree": 0})
-    ratio = found["residual-variance"].details["variance"]
+    ratio = found["diffusion-size"].details["ratio"]
     assert isinstance(ratio, float)
     assert ratio > 1.3
-    assert "below the mean squared increment" in found["residual-variance"].message
-    assert "residual-variance" not in _findings(paths, 0.02)
+    assert "below the mean squared increment" in found["diffusion-size"].message
+    assert "diffusion-size" not in _findings(paths, 0.02)
+
+
+@pytest.mark.parametrize("every", [1, 10])
+def test_a_diffusion_that_is_right_has_the_increments_size(every: int) -> None:
+    """Residuals over long steps are larger than aΔt by the drift's slope; this compares alike."""
+    paths = simulate(
+        lambda x: x - x**3,
+        lambda x: np.full_like(x, 0.5),
+        np.ones(100),
+        dt=0.02,
+        n_steps=1_000,
+        burn_in=100,
+        seed=3,
+    )
+    assert "diffusion-size" not in _findings(paths[:, ::every], 0.02 * every)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -47,7 +62,7 @@ def test_noise_that_vanishes_at_the_ends_has_no_heavy_tails(seed: int) -> None:
     """The sine of a Brownian path, b = −x, a = 2(1 − x²), comes to its ends often."""
     steps = np.random.default_rng(seed).standard_normal((1, 20_000)) * np.sqrt(2 * 0.02)
     found = _findings(np.sin(np.cumsum(steps, axis=1)), 0.02)
-    assert not {"heavy-tails", "negative-diffusion", "residual-variance", "wall"} & set(found)
+    assert not {"heavy-tails", "negative-diffusion", "diffusion-size", "wall"} & set(found)
 
 
 def test_jumps_still_have_heavy_tails() -> None:
