@@ -548,7 +548,8 @@ class GeneratorAnalysis(Document):
     boundaries: Literal["natural", "reflecting"] = "natural"
     """`reflecting`: the process reaches a boundary of the domain and is assumed to be reflected
     there. This applies to a declared bound at which the noise is positive and, if `ergodic` is
-    false, to boundaries added on request because the model has no stationary distribution."""
+    false, to boundaries added because the model has no stationary distribution: on request, or
+    where the drift turns outward near or beyond the ends of the data (see `approximation`)."""
     approximation: str | None = None
     """Reason why the stationary distribution and the rates are those of a simpler process; null if
     they are those of the model itself."""
