@@ -101,6 +101,16 @@ def test_noise_that_vanishes_at_both_ends_is_no_wall(dt: float) -> None:
         assert not find_walls(from_arrays([np.sin(np.cumsum(steps))], dt))
 
 
+def test_a_few_jumps_away_from_an_end_are_no_full_speed() -> None:
+    """A school of fish whose noise vanishes at the ends, with lost tracks, had walls at both."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        x = np.sin(np.cumsum(rng.standard_normal(10_000) * np.sqrt(2 * 0.005)))
+        lost = rng.random(10_000) < 0.01
+        x[lost] = rng.uniform(-1, 1, int(lost.sum()))
+        assert not find_walls(from_arrays([x], 0.005))
+
+
 @pytest.mark.parametrize("dt", [0.001, 0.005])
 def test_walls_are_found_at_both_ends(dt: float) -> None:
     walls = find_walls(from_arrays([_reflected(10_000, 0.5, 0.0, dt, 1.0, 4)], dt))
