@@ -21,6 +21,10 @@ from service.web.plots.dynamics import place
 from service.web.plots.model import ROUNDING, cleaned, smallest
 
 
+WORTH_A_ROW = 0.05
+"""Probability of a term that was not selected from which on it is shown."""
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """Rows of text or markup under headings; `note` is a text beside them or instead of them."""
@@ -60,7 +64,15 @@ def _coefficients(result: ModelResult) -> Table:
     return Table(
         "coefficients",
         "Coefficients",
-        ("component", "term", "value", "± standard error", "confidence interval", "value / error"),
+        (
+            "component",
+            "term",
+            "value",
+            "± standard error",
+            "confidence interval",
+            "value / error",
+            "probability",
+        ),
         tuple(rows),
         note,
     )
@@ -68,17 +80,28 @@ def _coefficients(result: ModelResult) -> Table:
 
 def _terms(of: str, component: Component) -> Iterator[tuple[str | Markup, ...]]:
     for t in component.terms:
+        likely = "–" if t.probability is None else percent(t.probability)
         if not t.active:
-            continue
-        if t.std_error:
+            if t.probability and t.probability > WORTH_A_ROW:
+                _, interval = with_interval(t.value, t.ci)
+                yield of, mathml.term(t.term), "not selected", "–", interval, "–", likely
+        elif t.std_error:
             value, error, exponent = measured(t.value, t.std_error)
             power = power_of_ten(exponent)
             # The interval has digits of its own: it may be wider than the error if two sampling
             # rules disagree.
             _, interval = with_interval(t.value, t.ci)
-            yield of, mathml.term(t.term), value + power, error + power, interval, plain(t.z, 3)
+            yield (
+                of,
+                mathml.term(t.term),
+                value + power,
+                error + power,
+                interval,
+                plain(t.z, 3),
+                likely,
+            )
         else:
-            yield of, mathml.term(t.term), plain(t.value), "–", "–", "–"
+            yield of, mathml.term(t.term), plain(t.value), "–", "–", "–", likely
 
 
 def _rates(result: ModelResult, units: Units) -> Iterator[Table]:

@@ -11,7 +11,7 @@ from worker.comparison.autocorrelation import Autocorrelation
 from worker.comparison.compare import Comparison
 from worker.documents.numbers import number
 from worker.identification.checks.residuals import ResidualMoments
-from worker.identification.identified_model import ComponentFit, IdentifiedModel
+from worker.identification.identified_model import ComponentFit, IdentifiedModel, TermFit
 from worker.identification.model_sampling import confidence_interval
 from worker.identification.selection.best_subset import Curve
 from worker.identification.selection.kernel_scores import KernelChoice
@@ -106,23 +106,28 @@ def _kernel_choice(choice: KernelChoice | None) -> results.KernelChoice | None:
 
 
 def _component(fit: ComponentFit, confidence: float) -> results.Component:
-    terms = []
-    for t in fit.terms:
-        if not t.active or not t.std_error:
-            terms.append(results.Term(term=t.name, value=t.value, active=t.active))
-            continue
-        terms.append(
-            results.Term(
-                term=t.name,
-                value=t.value,
-                active=True,
-                std_error=t.std_error,
-                robust_std_error=t.robust_std_error,
-                ci=confidence_interval(t.value, t.std_error, t.rule_shift, confidence),
-                z=t.value / t.std_error,
-            )
+    terms = tuple(
+        results.Term(
+            term=t.name,
+            value=t.value,
+            active=t.active,
+            std_error=t.std_error or None,
+            robust_std_error=t.robust_std_error if t.std_error else None,
+            ci=_interval(t, confidence),
+            z=t.value / t.std_error if t.std_error else None,
+            probability=t.probability,
         )
-    return results.Component(expression=expression(fit.active()), terms=tuple(terms))
+        for t in fit.terms
+    )
+    return results.Component(expression=expression(fit.active()), terms=terms)
+
+
+def _interval(term: TermFit, confidence: float) -> tuple[float, float] | None:
+    """Return a coefficient's interval; none where there is no error, or it is zero at both ends."""
+    if (term.active and not term.std_error) or not term.estimates:
+        return None
+    low, high = confidence_interval(term.estimates, confidence)
+    return (low, high) if term.active or low < high else None
 
 
 def _path(fit: ComponentFit) -> results.SelectionPath:
@@ -133,6 +138,7 @@ def _path(fit: ComponentFit) -> results.SelectionPath:
             coefficients=dict(e.coefficients),
             equivalent=e.equivalent,
             penalty=e.penalty,
+            probability=e.probability,
         )
         for e in fit.path
     )

@@ -97,6 +97,7 @@ class Term:
     robust_std_error: float | None = None
     ci: Ends | None = None
     z: float | None = None
+    probability: float | None = None
 
     @property
     def name(self) -> str:
@@ -137,6 +138,7 @@ def terms_of(document: Mapping[str, Any]) -> tuple[Term, ...]:
                     function, component, term["term"], term["value"], term["active"],
                     term.get("std_error"), term.get("robust_std_error"),
                     None if term.get("ci") is None else tuple(term["ci"]), term.get("z"),
+                    term.get("probability"),
                 )
                 for term in contents["terms"]
             ]  # fmt: skip

@@ -334,6 +334,9 @@ class PerturbedLineAnalysis:
                 )
                 if held.stationary is not None:
                     return replace(held, ergodic=False)
+            closed = None if report.stationary is None else self._closed_at_data(model)
+            if closed is not None:
+                return replace(self._on_own_panels(closed), ergodic=False)
         return self._report(
             model,
             landscape,
@@ -342,6 +345,18 @@ class PerturbedLineAnalysis:
             inhabited(landscape, self._n_rates),
             has_distribution=has_distribution,
         )
+
+    def _closed_at_data(self, model: ScalarProcess) -> ScalarProcess | None:
+        """Return the model with reflecting ends where the data end; None where that is no change.
+
+        Data of a stationary process say nothing of where it never was. There, one model in two of
+        an Ornstein-Uhlenbeck process of 100 relaxation times points outward.
+        """
+        if self.observed is None:
+            return None
+        needed = (*self.observed, *self._points)
+        bounds = max(min(needed), model.bounds[0]), min(max(needed), model.bounds[1])
+        return None if bounds == model.bounds else replace(model, bounds=bounds)
 
     def _report(
         self,

@@ -111,7 +111,8 @@ def confidence_intervals(analysis: Analysis, draws: Draws, confidence: float) ->
     looked = representative(draws, LOOKS)
     some = [draws.process_at(draws.coefficients[k]) for k in looked]
     has_distribution = analysis.perturbed.has_distribution(some)
-    share = float(has_distribution.mean())
+    # Sets of terms that the estimate does not have may point outward where there are no data.
+    share = float(has_distribution[draws.support[looked] == 0].mean())
     smooth = [
         support
         for support in _large_supports(draws)
