@@ -20,7 +20,6 @@ from service.web.numbers import Units, measured, percent, plain, power_of_ten, w
 from service.web.plots.dynamics import place
 from service.web.plots.model import ROUNDING, cleaned, smallest
 
-
 WORTH_A_ROW = 0.05
 """Probability of a term that was not selected from which on it is shown."""
 

@@ -22,7 +22,6 @@ from worker.identification.data.trajectories import Trajectories
 from worker.identification.errors import SecondOrderDynamics
 from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.problem import Problem
-from worker.identification.model_sampling import supports_of
 from worker.identification.selection.kernel_scores import KernelChoice, gain_of_narrower
 from worker.identification.selection.support_selection import Selected
 from worker.identification.sums.kernels import Kernels
@@ -205,7 +204,7 @@ def _undecided_terms(fit: Fit, library: Library) -> Iterator[Finding]:
     """Warn of components whose terms are more likely others than the selected ones."""
     likely: dict[str, dict[str, float]] = {}
     for name, selected, _ in fit.components_at_double_step():
-        chosen, *others = supports_of(selected)
+        chosen, *others = selected.supports
         if chosen.weight < UNDECIDED and any(s.weight > chosen.weight / 2 for s in others):
             best = sorted(others, key=lambda s: -s.weight)[:2]
             likely[name] = {

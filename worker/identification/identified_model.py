@@ -43,7 +43,6 @@ from worker.identification.model_sampling import (
     CoefficientEstimate,
     DrawnModels,
     draw_models,
-    supports_of,
 )
 from worker.identification.selection.best_subset import Candidate, Curve
 from worker.identification.selection.kernel_scores import KernelChoice
@@ -351,7 +350,7 @@ def _component(
 
 def _estimates_of(selected: Selected, term: int, factor: float) -> Iterator[CoefficientEstimate]:
     """Yield the estimates of a term's coefficient on all supports that have it [data's units]."""
-    for alternative in supports_of(selected):
+    for alternative in selected.supports:
         estimate, shift = alternative.estimate, alternative.shift
         if term in estimate.support:
             i = estimate.support.index(term)
@@ -365,7 +364,7 @@ def _estimates_of(selected: Selected, term: int, factor: float) -> Iterator[Coef
 
 def _entry(candidate: Candidate, selected: Selected, library: Library, factor: float) -> PathEntry:
     names = _names(library, candidate.support)
-    weights = {a.estimate.support: a.weight for a in supports_of(selected)}
+    weights = {a.estimate.support: a.weight for a in selected.supports}
     return PathEntry(
         support=names,
         score=candidate.score,

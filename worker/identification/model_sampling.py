@@ -63,7 +63,7 @@ def draw_models(
     for selected in components:
         supports *= 1 + len(selected.alternatives)
         normal = generator.standard_normal((count, len(selected.estimate.internal)))
-        drawn = _around(supports_of(selected)[0], normal, by_other)
+        drawn = _around(selected.supports[0], normal, by_other)
         order = generator.permutation(count)
         first = 0
         for number, alternative in enumerate(selected.alternatives, start=1):
@@ -75,12 +75,6 @@ def draw_models(
             first = last
         models.append(drawn)
     return np.stack(models, axis=1), supports
-
-
-def supports_of(selected: Selected) -> tuple[AlternativeSupport, ...]:
-    """Return all likely supports of a component with their probabilities, the chosen one first."""
-    rest = 1 - sum(alternative.weight for alternative in selected.alternatives)
-    return AlternativeSupport(selected.estimate, rest, selected.shift), *selected.alternatives
 
 
 def _around(support: AlternativeSupport, normal: Floats, by_other: NDArray[np.bool_]) -> Floats:

@@ -126,6 +126,12 @@ class Selected:
     curve: Curve | None = None
     alternatives: tuple[AlternativeSupport, ...] = ()
 
+    @property
+    def supports(self) -> tuple[AlternativeSupport, ...]:
+        """All likely supports with their probabilities, the chosen one first."""
+        rest = 1 - sum(alternative.weight for alternative in self.alternatives)
+        return AlternativeSupport(self.estimate, rest, self.shift), *self.alternatives
+
 
 def choose(
     equations: NormalEquations,
