@@ -112,7 +112,8 @@ def confidence_intervals(analysis: Analysis, draws: Draws, confidence: float) ->
     some = [draws.process_at(draws.coefficients[k]) for k in looked]
     has_distribution = analysis.perturbed.has_distribution(some)
     # Sets of terms that the estimate does not have may point outward where there are no data.
-    share = float(has_distribution[draws.support[looked] == 0].mean())
+    own = draws.support[looked] == 0
+    share = float(has_distribution[own if own.any() else slice(None)].mean())
     smooth = [
         support
         for support in _large_supports(draws)
