@@ -110,7 +110,8 @@ def figures(result: ModelResult, units: Units) -> Iterator[Figure]:
         squared = f"{unit}²" if unit else ""
         yield Figure.of("Stationary variance", stationary.covariance[0][0], ci, squared)
     if stationary.mean_velocity is not None:
-        yield Figure.of("Mean velocity", stationary.mean_velocity, None, units.drift(names[0]))
+        velocity, ci = stationary.mean_velocity, stationary.mean_velocity_ci
+        yield Figure.of("Mean velocity", velocity, ci, units.drift(names[0]))
     if stationary.circulation is not None:
         yield Figure.of(
             "Circulation (area per unit time)",

@@ -135,8 +135,6 @@ def _stationary(report: GeneratorReport, spread: Intervals) -> results.Stationar
     if law is None:
         return None
     spatial = law if isinstance(law, MultivariateDistribution) else None
-    turn = report.domain[1] - report.domain[0]
-    current = spread.range("probability_current")
     return results.Stationary(
         mean=law.mean,
         mean_ci=_row(spread, law.mean, "stationary", "mean"),
@@ -158,11 +156,9 @@ def _stationary(report: GeneratorReport, spread: Intervals) -> results.Stationar
         reason=law.reason,
         current=None if spatial is None or spatial.current is None else encoded(spatial.current),
         probability_current=report.probability_current,
-        probability_current_ci=current,
-        mean_velocity=None
-        if report.probability_current is None
-        else report.probability_current * turn,
-        mean_velocity_ci=None if current is None else (current[0] * turn, current[1] * turn),
+        probability_current_ci=spread.range("probability_current"),
+        mean_velocity=report.mean_velocity,
+        mean_velocity_ci=spread.range("mean_velocity"),
         circulation=None if spatial is None else spatial.circulation,
         circulation_ci=spread.range("stationary", "circulation"),
         entropy_production=None if spatial is None else spatial.entropy_production,

@@ -26,17 +26,18 @@ from worker.generator.multivariate.analysis import analysed_in_space, closed_in_
 from worker.generator.plane.grid_refinement import Solution
 from worker.generator.plane.perturbed_model import PerturbedPlaneAnalysis
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view
+from worker.generator.quantities.derived import with_derived
 from worker.generator.quantities.passages import Exit, Triple
 from worker.generator.quantities.regions import Pair, numbers_and_places
-from worker.generator.quantities.report import GeneratorReport, Range
+from worker.generator.quantities.report import GeneratorReport, Range, extrapolated
 from worker.generator.quantities.stationary import MultivariateDistribution, StationaryDistribution
 from worker.generator.request import AnalysisRequest, observed_ranges, unanswered
 
 __all__ = ["Analysis", "GeneratorReport", "analyse", "analysis"]
 
 
-class PerturbedAnalysis(Protocol):
-    """Analysis of processes like one that was analysed."""
+class PerturbedGeometry(Protocol):
+    """Analysis of processes like one that was analysed, in one geometry."""
 
     def __call__(self, process: DiffusionProcess) -> GeneratorReport:
         """Return the report of a process: the reference's quantities, on its grids."""
@@ -45,6 +46,24 @@ class PerturbedAnalysis(Protocol):
     def has_distribution(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
         """Return (n,) whether each process has a stationary distribution, judged far away."""
         ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PerturbedAnalysis:
+    """Analysis of processes like one that was analysed, with all that follows from it.
+
+    geometry   what only the geometry can compute
+    """
+
+    geometry: PerturbedGeometry
+
+    def __call__(self, process: DiffusionProcess) -> GeneratorReport:
+        """Return the report of a process: the reference's quantities, on its grids."""
+        return with_derived(self.geometry(process), process)
+
+    def has_distribution(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
+        """Return (n,) whether each process has a stationary distribution, judged far away."""
+        return self.geometry.has_distribution(processes)
 
 
 FOR_ONE = "exits from intervals are for one variable; request the passage to a region instead"
@@ -70,9 +89,8 @@ class Analysis:
     @property
     def solution(self) -> Solution | None:
         """The solution on cells that a report of two coordinates was read from; None for others."""
-        return (
-            self.perturbed.solution if isinstance(self.perturbed, PerturbedPlaneAnalysis) else None
-        )
+        near = None if self.perturbed is None else self.perturbed.geometry
+        return near.solution if isinstance(near, PerturbedPlaneAnalysis) else None
 
 
 def analyse(process: DiffusionProcess, **asked: Any) -> GeneratorReport:
@@ -110,7 +128,7 @@ def analysis(
     GeneratorError
         The process cannot be analysed at all. Having no stationary distribution is no error.
     """
-    perturbed: PerturbedAnalysis | None
+    near: PerturbedGeometry | None
     ranges = observed_ranges(observed_range, process.dimension)
     numbers, places = numbers_and_places(passages, process.dimension)
     request = AnalysisRequest(
@@ -127,21 +145,21 @@ def analysis(
         observed_ranges=ranges,
     )
     if process.dimension > 1:
-        report, perturbed = analysed_in_space(process, request)
+        report, near = analysed_in_space(process, request)
         if reflecting_ends and not report.ergodic:
-            report, perturbed = closed_in_space(process, request, report)
+            report, near = closed_in_space(process, request, report)
         report = replace(report, exits=tuple(Exit.without(asked, FOR_ONE) for asked in exits))
     else:
-        report, perturbed = _analysed_in_one(scalar_view(process), request, reflecting_ends)
+        report, near = _analysed_in_one(scalar_view(process), request, reflecting_ends)
         report = replace(report, between=unanswered(request, FOR_NUMBERS)[0])
-    # Unvisited arcs of a circle are found by `identification/findings.py`.
-    if all(period is None for period in process.periods):
-        report = with_support(
-            report,
-            ranges,
-            perturbed.landscape if isinstance(perturbed, PerturbedLineAnalysis) else None,
-        )
-    return Analysis(report, process, perturbed)
+    report = with_derived(report, process)
+    if ranges is not None:
+        report = replace(report, extrapolated=extrapolated(report, ranges))
+        # Unvisited arcs of a circle are found by `identification/findings.py`.
+        if all(period is None for period in process.periods):
+            landscape = near.landscape if isinstance(near, PerturbedLineAnalysis) else None
+            report = with_support(report, ranges, landscape)
+    return Analysis(report, process, None if near is None else PerturbedAnalysis(near))
 
 
 def _analysed_in_one(
@@ -178,18 +196,16 @@ def _closed(
 
 
 def with_support(
-    report: GeneratorReport, ranges: tuple[Range, ...] | None, landscape: Landscape | None
+    report: GeneratorReport, ranges: tuple[Range, ...], landscape: Landscape | None
 ) -> GeneratorReport:
     """Return the report with the ranges of the data and the probability beyond them.
 
     Parameters
     ----------
     report : of any number of coordinates
-    ranges : (low, high) of each coordinate [state]; None without data
+    ranges : (low, high) of each coordinate [state]
     landscape : what the distribution of one coordinate was read from; None for others
     """
-    if ranges is None:
-        return report
     mass = (
         unseen_mass(report.stationary, ranges)
         if landscape is None

@@ -12,7 +12,7 @@ from worker.generator.quantities.correlations import Correlations
 from worker.generator.quantities.fixed_points import FixedPoint
 from worker.generator.quantities.passages import Committor, Passage, SpatialPassage, Timing, Triple
 from worker.generator.quantities.regions import Pair, facing_numbers
-from worker.generator.quantities.report import GeneratorReport, Range, extrapolated_outside
+from worker.generator.quantities.report import GeneratorReport, Range
 
 NO_LAW = "there is no stationary distribution to start from"
 FOR_TWO = "passages and committors between regions are for two variables"
@@ -172,5 +172,4 @@ def without_stationary_distribution(
         passages=untimed(request.passages, process.dimension),
         between=between,
         committors=committors,
-        extrapolated=extrapolated_outside(fixed, request.observed_ranges),
     )

@@ -18,7 +18,7 @@ from worker.generator.line.passages.splitting import with_neighbours
 from worker.generator.line.stationary import (
     distribution_on_grid,
     effective_potential,
-    local_relaxation,
+    log_total_mass,
 )
 from worker.generator.numerics.quadrature import CUMULATIVE, WEIGHTS
 from worker.generator.numerics.roots import roots, separators
@@ -26,7 +26,7 @@ from worker.generator.process import ScalarProcess, read_only, values
 from worker.generator.quantities.fixed_points import Barrier, FixedPoint
 from worker.generator.quantities.passages import Committor, Exit, Triple
 from worker.generator.quantities.regions import Pair, facing_numbers
-from worker.generator.quantities.report import GeneratorReport, Range, extrapolated_beyond
+from worker.generator.quantities.report import GeneratorReport, Range
 from worker.generator.quantities.spectrum import Spectrum
 from worker.generator.quantities.stationary import StationaryDistribution
 from worker.generator.request import AnalysisRequest, pairs_to_time
@@ -61,8 +61,6 @@ def analysed_on_the_circle(model: ScalarProcess, request: AnalysisRequest) -> Ge
     between = with_neighbours(request.committors, fixed)
     circle = unroll(model, low, points_of(fixed, pairs, between, request.exits))
     law, current = circular_distribution(circle, request.density_points)
-    barriers = circular_barriers(circle, fixed)
-    passages = tuple(circular_passage(circle, start, to) for start, to in pairs)
     spectrum = circular_spectrum(model, low, request.eigenpairs)
     return GeneratorReport(
         ergodic=True,
@@ -75,14 +73,13 @@ def analysed_on_the_circle(model: ScalarProcess, request: AnalysisRequest) -> Ge
             model, low, model.period, spectrum, request.lags, request.frequencies
         ),
         fixed_points=fixed,
-        barriers=barriers,
-        passages=passages,
+        barriers=circular_barriers(circle, fixed),
+        passages=tuple(circular_passage(circle, start, to) for start, to in pairs),
         committors=tuple(circular_committor(circle, pair) for pair in between),
         exits=tuple(circular_exit(circle, asked) for asked in request.exits),
+        grid=law.grid[0],
         effective_potential=effective_potential(circle.landscape, law.grid[0]),
-        local_relaxation=local_relaxation(model, law.grid[0]),
         probability_current=current,
-        extrapolated=extrapolated_beyond(fixed, barriers, passages, request.observed_range),
     )
 
 
@@ -124,7 +121,8 @@ def circular_distribution(
     behind = np.logaddexp(before[:, None], log_inside) - circle.potential_gain
     tilted = replace(landscape, psi=psi + np.logaddexp(ahead, behind))
     grid = np.linspace(*circle.model.bounds, points)
-    law, log_total = distribution_on_grid(tilted, grid, ANGLE)
+    log_total = log_total_mass(tilted)
+    law = distribution_on_grid(tilted, grid, log_total, (None,) * 4, ANGLE)
     # C (1 − e^−Ψ) / 2 with the density's own constant C = 1/∫π.
     current = 0.5 * np.exp(-log_total) * -np.expm1(-circle.potential_gain)
     return law, float(current)
@@ -162,7 +160,7 @@ def circular_spectrum(model: ScalarProcess, low: float, count: int) -> Spectrum:
             "affected"
         )
     rates, error = rates[settled], error[settled]
-    return Spectrum(read_only(rates), read_only(1 / rates.real), None, read_only(error), reason)
+    return Spectrum(read_only(rates), None, read_only(error), reason)
 
 
 def circular_fixed_points(model: ScalarProcess, low: float) -> tuple[FixedPoint, ...]:
@@ -231,7 +229,6 @@ def circle_without_noise(
         zeros = [low]
     if not zeros:
         return None
-    positive = bool(np.any(window.diffusion > 0))
     return GeneratorReport(
         ergodic=False,
         reason=_reason(zeros) if largest > 0 else DETERMINISTIC,
@@ -240,12 +237,9 @@ def circle_without_noise(
         fixed_points=fixed,
         committors=tuple(Committor(*pair, None, NO_NOISE) for pair in request.committors),
         exits=tuple(Exit.without(asked, NO_NOISE) for asked in request.exits),
-        local_relaxation=local_relaxation(
-            model, np.linspace(low, line.bounds[1], request.density_points)
-        )
-        if positive
+        grid=np.linspace(*line.bounds, request.density_points)
+        if np.any(window.diffusion > 0)
         else None,
-        extrapolated=extrapolated_beyond(fixed, (), (), request.observed_range),
     )
 
 

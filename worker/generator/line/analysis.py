@@ -35,11 +35,7 @@ from worker.generator.line.passages.moments import (
 from worker.generator.line.passages.splitting import committors_on_the_line, exit_on_the_line
 from worker.generator.line.passages.transform import Chain
 from worker.generator.line.spectrum import spectrum_of
-from worker.generator.line.stationary import (
-    effective_potential,
-    local_relaxation,
-    stationary_distribution,
-)
+from worker.generator.line.stationary import effective_potential, stationary_distribution
 from worker.generator.process import FloatArray, ScalarProcess
 from worker.generator.quantities.boundary import End
 from worker.generator.quantities.fixed_points import FixedPoint
@@ -52,7 +48,7 @@ from worker.generator.quantities.passages import (
     Timing,
     quantiles_of,
 )
-from worker.generator.quantities.report import GeneratorReport, Range, extrapolated_beyond
+from worker.generator.quantities.report import GeneratorReport, Range
 from worker.generator.request import AnalysisRequest, pairs_to_time
 
 NO_NOISE = (
@@ -106,8 +102,8 @@ def analysed_on_the_line(
         stationary=law,
         spectrum=spectrum,
         correlations=correlations,
+        grid=grid,
         effective_potential=effective_potential(landscape, grid),
-        local_relaxation=local_relaxation(model, grid),
     )
     return report, landscape
 
@@ -164,9 +160,8 @@ def _kinetics(
         passages=passages,
         committors=committors_on_the_line(landscape, ends, request.committors, fixed),
         exits=tuple(exit_on_the_line(cells, ends, asked) for asked in request.exits),
+        grid=grid,
         effective_potential=effective_potential(landscape, grid),
-        local_relaxation=local_relaxation(model, grid),
-        extrapolated=extrapolated_beyond(fixed, barriers, passages, request.observed_range),
     )
 
 
@@ -202,20 +197,15 @@ def _law_of(
 def _without_noise(
     model: ScalarProcess, window: Window, verdict: Verdict, request: AnalysisRequest
 ) -> GeneratorReport:
-    fixed = fixed_points_of(model, window)
-    positive = bool(np.any(window.diffusion > 0))
     return GeneratorReport(
         ergodic=False,
         reason=verdict.reason,
         domain=model.bounds,
         boundaries="natural",
-        fixed_points=fixed,
+        fixed_points=fixed_points_of(model, window),
         committors=tuple(Committor(*pair, None, NO_NOISE) for pair in request.committors),
         exits=tuple(Exit.without(asked, NO_NOISE) for asked in request.exits),
-        local_relaxation=local_relaxation(model, _plain_grid(model, window, request))
-        if positive
-        else None,
-        extrapolated=extrapolated_beyond(fixed, (), (), request.observed_range),
+        grid=_plain_grid(model, window, request) if np.any(window.diffusion > 0) else None,
     )
 
 

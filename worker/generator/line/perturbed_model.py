@@ -50,8 +50,8 @@ from worker.generator.line.passages.splitting import committor_on_the_line, exit
 from worker.generator.line.perturbed_correlations import curves_on
 from worker.generator.line.spectrum import spectrum_of
 from worker.generator.line.stationary import (
+    distribution_on_grid,
     effective_potential,
-    local_relaxation,
     log_total_mass,
     moments_of,
 )
@@ -389,6 +389,7 @@ class PerturbedLineAnalysis:
             kramers = Timing(None) if tops & set(pair) else kramers_time(extrema, *pair)
             passages.append(Passage(*pair, mean, kramers, deviation, None, quantiles))
         potential = report.effective_potential
+        grid = None if potential is None else potential.grid
         found = GeneratorReport(
             ergodic=has_distribution,
             reason=None,
@@ -404,10 +405,8 @@ class PerturbedLineAnalysis:
             exits=tuple(
                 exit_on_the_line(cells, ends, (e.start, e.low, e.high)) for e in report.exits
             ),
-            effective_potential=None
-            if potential is None
-            else effective_potential(landscape, potential.grid),
-            local_relaxation=None if potential is None else local_relaxation(model, potential.grid),
+            grid=grid,
+            effective_potential=None if grid is None else effective_potential(landscape, grid),
         )
         if not has_distribution or not isinstance(report.stationary, StationaryDistribution):
             return found
@@ -460,27 +459,15 @@ def perturbed_distribution(
     window : centre and scale of the domain
     log_total : log ∫π
     """
-    mean, variance, third, fourth = moments_of(landscape, window, ends, log_total)
+    moments = moments_of(landscape, window, ends, log_total)
     # Beyond the panels nothing counts, but what diverges does so beyond any panels.
     power = max(
         (end.power for end in ends if end.power is not None and np.isinf(end.at)), default=-np.inf
     )
-    exists = [power + 1 + k < -TOLERANCE for k in (1, 2, 3, 4)]
-    mean, variance, third, fourth = (
-        moment if known else None
-        for moment, known in zip((mean, variance, third, fourth), exists, strict=True)
-    )
-    with np.errstate(over="ignore"):
-        density = np.exp(landscape.log_density_at(like.grid[0]) - log_total)
-    return replace(
-        like,
-        mean=(mean,),
-        covariance=((variance,),),
-        skewness=(None if third is None or variance is None else third / variance**1.5,),
-        kurtosis=(None if fourth is None or variance is None else fourth / variance**2,),
-        density=density,
-        reason=None,
-    )
+    exist = [
+        moment if power + 1 + k < -TOLERANCE else None for k, moment in enumerate(moments, start=1)
+    ]
+    return distribution_on_grid(landscape, like.grid[0], log_total, exist, None)
 
 
 def _perturbed_spectrum(

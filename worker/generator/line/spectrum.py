@@ -91,7 +91,6 @@ def spectrum_of(
     functions = None if grid is None else read_only(eigenfunctions_on(cells, rates, grid))
     return Spectrum(
         read_only(rates.astype(np.complex128)),
-        read_only(1 / rates),
         functions,
         read_only(error),
         reason,

@@ -88,9 +88,7 @@ def analysed_as_linear(
     covariance = linear.covariance
     assert covariance is not None
     rates = linear.rates(request.eigenpairs)
-    spectrum = Spectrum(
-        read_only(rates), read_only(1 / rates.real), None, read_only(np.zeros(len(rates))), None
-    )
+    spectrum = Spectrum(read_only(rates), None, read_only(np.zeros(len(rates))), None)
     production = linear.entropy_production(covariance)
     law = replace(
         gaussian_distribution(
@@ -164,7 +162,6 @@ def analysed_at_fixed_points(
         stationary=gaussian_distribution(at, covariance, request, approximation),
         spectrum=Spectrum(
             read_only(rates),
-            read_only(1 / rates.real),
             None,
             read_only(np.full(len(rates), np.nan)),
             approximation,

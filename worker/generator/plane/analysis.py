@@ -231,9 +231,7 @@ def spectrum_of_plane(solution: Solution, change: float = 0.0) -> Spectrum:
             "has heavy tails, and rates may be part of a continuous spectrum"
         )
     rates = rates[settled]
-    return Spectrum(
-        read_only(rates), read_only(1 / rates.real), None, read_only(errors[settled]), reason
-    )
+    return Spectrum(read_only(rates), None, read_only(errors[settled]), reason)
 
 
 def _touches_a_wall(box: Box) -> bool:

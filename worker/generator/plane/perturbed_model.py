@@ -122,7 +122,7 @@ class PerturbedPlaneAnalysis:
         return replace(
             found,
             stationary=own,
-            spectrum=Spectrum(shown, 1 / shown.real, None, np.zeros(len(rates)), None),
+            spectrum=Spectrum(shown, None, np.zeros(len(rates)), None),
             correlations=self._correlations_of(chart, level, rates),
         )
 

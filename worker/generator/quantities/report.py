@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from worker.generator.process import FloatArray
 from worker.generator.quantities.boundary import End
 from worker.generator.quantities.correlations import Correlations, NoCorrelations
 from worker.generator.quantities.fixed_points import Barrier, FixedPoint
@@ -37,11 +38,16 @@ class GeneratorReport:
     stationary        stationary distribution; None where there is none
     spectrum          relaxation rates; None without a stationary distribution
     correlations      autocorrelation and power spectrum; None without a stationary distribution
-    fixed_points, barriers, passages, effective_potential, local_relaxation
+    fixed_points, barriers, passages, effective_potential
                       as far as they exist without a stationary distribution
+    grid              (n,) states of one coordinate at which its curves are given [state]; None
+                      where there are none
+    local_relaxation  on the grid
     probability_current
                       net flow of probability through every point of a circle [1/time]; None on the
                       line, where it is 0
+    mean_velocity     ⟨dx/dt⟩ of an angle, the current times the period [state/time]; None on the
+                      line
     between           passages between places of several coordinates
     committors        committors between states on the line, and regions of two coordinates
     exits             exits from intervals on the line and on the circle
@@ -67,12 +73,14 @@ class GeneratorReport:
     fixed_points: tuple[FixedPoint, ...] = ()
     barriers: tuple[Barrier, ...] = ()
     passages: tuple[Passage, ...] = ()
+    grid: FloatArray | None = None
     effective_potential: EffectivePotential | None = None
     local_relaxation: LocalRelaxation | None = None
     between: tuple[SpatialPassage, ...] = ()
     committors: tuple[Committor, ...] = ()
     exits: tuple[Exit, ...] = ()
     probability_current: Annotated[float | None, NUMBER] = None
+    mean_velocity: Annotated[float | None, NUMBER] = None
     extrapolated: tuple[str, ...] = ()
     observed_ranges: tuple[Range, ...] | None = None
     unseen_mass: float | None = None
@@ -82,22 +90,14 @@ class GeneratorReport:
     simulated: SimulatedLaw | None = None
 
 
-def extrapolated_beyond(
-    fixed: tuple[FixedPoint, ...],
-    barriers: tuple[Barrier, ...],
-    passages: tuple[Passage, ...],
-    observed: Range | None,
-) -> tuple[str, ...]:
-    """Return one sentence for every well, barrier and passage outside the observed range.
+def extrapolated(report: GeneratorReport, ranges: tuple[Range, ...]) -> tuple[str, ...]:
+    """Return one sentence for every well, barrier and passage outside the observed ranges.
 
-    Parameters
-    ----------
-    fixed, barriers, passages : of the report
-    observed : where the data were [state]; None gives no sentence
+    Of several coordinates there are sentences about wells alone.
     """
-    if observed is None:
-        return ()
-    low, high = observed
+    if len(ranges) > 1:
+        return _wells_outside(report.fixed_points, ranges)
+    ((low, high),) = ranges
 
     def seen(*points: float) -> bool:
         return all(low <= point <= high for point in points)
@@ -105,27 +105,22 @@ def extrapolated_beyond(
     unseen = f"outside the observed range [{low:.6g}, {high:.6g}]: extrapolation"
     wells = [
         f"the well at x = {point.at[0]:.6g} lies {unseen}"
-        for point in fixed
+        for point in report.fixed_points
         if point.stable and not seen(*point.at)
     ]
-    tops = dict.fromkeys(barrier.over for barrier in barriers if not seen(barrier.over))
+    tops = dict.fromkeys(barrier.over for barrier in report.barriers if not seen(barrier.over))
     return (
         *wells,
         *(f"the barrier at x = {top:.6g} lies {unseen}" for top in tops),
         *(
             f"the passage from x = {passage.start:.6g} to {passage.to:.6g} runs {unseen}"
-            for passage in passages
+            for passage in report.passages
             if not seen(passage.start, passage.to)
         ),
     )
 
 
-def extrapolated_outside(
-    fixed: tuple[FixedPoint, ...], observed: tuple[Range, ...] | None
-) -> tuple[str, ...]:
-    """Return one sentence for every stable fixed point outside the observed ranges."""
-    if observed is None:
-        return ()
+def _wells_outside(fixed: tuple[FixedPoint, ...], observed: tuple[Range, ...]) -> tuple[str, ...]:
     return tuple(
         f"the well at ({', '.join(f'{value:.6g}' for value in point.at)}) lies outside the "
         "observed ranges: extrapolation"

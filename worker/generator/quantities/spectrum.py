@@ -6,7 +6,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.generator.process import FloatArray
+from worker.generator.process import FloatArray, read_only
 from worker.generator.quantities.kinds import CURVE, POSITIVE
 
 OVERTONE = 0.1
@@ -18,7 +18,6 @@ class Spectrum:
     """Non-zero eigenvalues of −L, slowest first; equations (G10)–(G12).
 
     eigenvalues       (k,) complex in general, real on the line [1/time]
-    relaxation_times  (k,) 1/re λ [time]
     eigenfunctions    (k, n_points) right eigenfunctions on the density's grid, of unit norm under
                       the stationary distribution; or None
     relative_error    (k,) estimated from the last two levels of extrapolation
@@ -26,10 +25,14 @@ class Spectrum:
     """
 
     eigenvalues: Annotated[NDArray[np.complex128], POSITIVE]
-    relaxation_times: FloatArray
     eigenfunctions: Annotated[FloatArray | None, CURVE]
     relative_error: FloatArray
     reason: str | None
+
+    @property
+    def relaxation_times(self) -> FloatArray:
+        """(k,) 1/re λ [time]."""
+        return read_only(1 / self.eigenvalues.real)
 
     @property
     def overtones(self) -> NDArray[np.bool_]:

@@ -66,7 +66,6 @@ def held_before_escape(
         ends=report.ends,
         fixed_points=report.fixed_points,
         barriers=report.barriers,
-        extrapolated=report.extrapolated,
         approximation=BEFORE_ESCAPE,
     )
     return held, landscape
