@@ -26,9 +26,10 @@ from worker.generator.multivariate.analysis import analysed_in_space, closed_in_
 from worker.generator.plane.grid_refinement import Solution
 from worker.generator.plane.perturbed_model import PerturbedPlaneAnalysis
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view
+from worker.generator.quantities.outcomes import FOR_ONE, NOT_TWO_NUMBERS
 from worker.generator.quantities.passages import Exit, Triple
 from worker.generator.quantities.regions import Pair, numbers_and_places
-from worker.generator.quantities.report import GeneratorReport, Range
+from worker.generator.quantities.report import GeneratorReport, Range, with_reflecting_ends
 from worker.generator.quantities.stationary import MultivariateDistribution, StationaryDistribution
 from worker.generator.request import AnalysisRequest, observed_ranges, unanswered
 
@@ -47,8 +48,6 @@ class PerturbedAnalysis(Protocol):
         ...
 
 
-FOR_ONE = "exits from intervals are for one variable; request the passage to a region instead"
-FOR_NUMBERS = "in one variable a passage is between two numbers; give two numbers"
 MUCH = 0.05
 """Stationary probability beyond the data from which on distribution and rates are extrapolated."""
 
@@ -133,7 +132,7 @@ def analysis(
         report = replace(report, exits=tuple(Exit.without(asked, FOR_ONE) for asked in exits))
     else:
         report, perturbed = _analysed_in_one(scalar_view(process), request, reflecting_ends)
-        report = replace(report, between=unanswered(request, FOR_NUMBERS)[0])
+        report = replace(report, between=unanswered(request, NOT_TWO_NUMBERS)[0])
     # Unvisited arcs of a circle are found by `identification/findings.py`.
     if all(period is None for period in process.periods):
         report = with_support(
@@ -169,12 +168,7 @@ def _closed(
             "range"
         )
     inner, landscape = analysed_on_the_line(replace(model, bounds=interval), request)
-    reason = (
-        report.reason
-        if inner.ergodic
-        else f"{report.reason}. With reflecting boundaries: {inner.reason}"
-    )
-    return replace(inner, ergodic=False, reason=reason, boundaries="reflecting"), landscape
+    return with_reflecting_ends(report, inner), landscape
 
 
 def with_support(

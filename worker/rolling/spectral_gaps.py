@@ -116,7 +116,7 @@ def _near(
         return str(error.args[0])
     spectrum, near = found.report.spectrum, found.perturbed
     if spectrum is None or not isinstance(near, PerturbedLineAnalysis | PerturbedCircleAnalysis):
-        return found.report.reason or NO_DISTRIBUTION
+        return str(found.report.reason or NO_DISTRIBUTION)
     return near
 
 

@@ -14,6 +14,7 @@ from worker.generator.numerics.quadrature import (
 )
 from worker.generator.process import FloatArray, ScalarProcess, read_only, values
 from worker.generator.quantities.boundary import End
+from worker.generator.quantities.outcomes import Outcome, Reason
 from worker.generator.quantities.stationary import (
     EffectivePotential,
     LocalRelaxation,
@@ -83,12 +84,12 @@ def stationary_distribution(
         kurtosis=(None if fourth is None or variance is None else float(fourth / variance**2),),
         grid=(read_only(grid),),
         density=read_only(density),
-        reason=_missing_moments(moments, ends),
+        reasons=_missing_moments(moments, ends),
     )
 
 
 def distribution_on_grid(
-    landscape: Landscape, grid: FloatArray, reason: str
+    landscape: Landscape, grid: FloatArray, reason: Reason
 ) -> tuple[StationaryDistribution, float]:
     """Return the distribution without moments, and log ∫π.
 
@@ -101,7 +102,7 @@ def distribution_on_grid(
     log_total = log_total_mass(landscape)
     density = read_only(np.exp(landscape.log_density_at(grid) - log_total))
     law = StationaryDistribution(
-        (None,), ((None,),), (None,), (None,), (read_only(grid),), density, reason
+        (None,), ((None,),), (None,), (None,), (read_only(grid),), density, (reason,)
     )
     return law, log_total
 
@@ -148,15 +149,16 @@ def moments_of(
     return result
 
 
-def _missing_moments(moments: list[float | None], ends: tuple[End, End]) -> str | None:
+def _missing_moments(moments: list[float | None], ends: tuple[End, End]) -> tuple[Reason, ...]:
     missing = [name for name, moment in zip(MOMENTS, moments, strict=True) if moment is None]
     if not missing:
-        return None
+        return ()
     heaviest = max(end.power for end in ends if np.isinf(end.at) and end.power is not None)
-    return (
+    why = (
         f"{', '.join(missing)} undefined: the density falls only like |x|^{heaviest:.3g}, so the "
         "integral diverges"
     )
+    return (Reason(Outcome.INFINITE, why),)
 
 
 def _grid(
