@@ -19,7 +19,7 @@ from worker.comparison.conditional_moments import (
 from worker.comparison.sample_blocks import MOST, EvenSamples, gather
 from worker.generator.linear.process import linear_view
 from worker.generator.plane.grid_refinement import Solution
-from worker.generator.quantities.correlations import NoCorrelations
+from worker.generator.quantities.outcomes import Reason
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.quantities.stationary import MultivariateDistribution, StationaryDistribution
 from worker.identification.data.trajectories import Scales, Trajectories
@@ -222,8 +222,8 @@ def _autocorrelations(
     duration: float,
 ) -> Iterator[Autocorrelation]:
     for variable, observable in enumerate(prediction.observables):
-        if isinstance(generator.correlations, NoCorrelations):
-            yield not_compared(generator.correlations.reason)
+        if isinstance(generator.correlations, Reason):
+            yield not_compared(generator.correlations.sentence)
         elif generator.correlations is None or relaxation is None:
             yield not_compared("the model's own autocorrelation is not known")
         else:

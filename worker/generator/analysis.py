@@ -27,9 +27,15 @@ from worker.generator.plane.grid_refinement import Solution
 from worker.generator.plane.perturbed_model import PerturbedPlaneAnalysis
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view
 from worker.generator.quantities.derived import with_derived
+from worker.generator.quantities.outcomes import FOR_ONE, NOT_TWO_NUMBERS
 from worker.generator.quantities.passages import Exit, Triple
 from worker.generator.quantities.regions import Pair, numbers_and_places
-from worker.generator.quantities.report import GeneratorReport, Range, extrapolated
+from worker.generator.quantities.report import (
+    GeneratorReport,
+    Range,
+    extrapolated,
+    with_reflecting_ends,
+)
 from worker.generator.quantities.stationary import MultivariateDistribution, StationaryDistribution
 from worker.generator.request import AnalysisRequest, observed_ranges, unanswered
 
@@ -66,8 +72,6 @@ class PerturbedAnalysis:
         return self.geometry.has_distribution(processes)
 
 
-FOR_ONE = "exits from intervals are for one variable; request the passage to a region instead"
-FOR_NUMBERS = "in one variable a passage is between two numbers; give two numbers"
 MUCH = 0.05
 """Stationary probability beyond the data from which on distribution and rates are extrapolated."""
 
@@ -151,7 +155,7 @@ def analysis(
         report = replace(report, exits=tuple(Exit.without(asked, FOR_ONE) for asked in exits))
     else:
         report, near = _analysed_in_one(scalar_view(process), request, reflecting_ends)
-        report = replace(report, between=unanswered(request, FOR_NUMBERS)[0])
+        report = replace(report, between=unanswered(request, NOT_TWO_NUMBERS)[0])
     report = with_derived(report, process)
     if ranges is not None:
         report = replace(report, extrapolated=extrapolated(report, ranges))
@@ -187,12 +191,7 @@ def _closed(
             "range"
         )
     inner, landscape = analysed_on_the_line(replace(model, bounds=interval), request)
-    reason = (
-        report.reason
-        if inner.ergodic
-        else f"{report.reason}. With reflecting boundaries: {inner.reason}"
-    )
-    return replace(inner, ergodic=False, reason=reason, boundaries="reflecting"), landscape
+    return with_reflecting_ends(report, inner), landscape
 
 
 def with_support(

@@ -117,7 +117,7 @@ def _near(
     spectrum = found.report.spectrum
     near = None if found.perturbed is None else found.perturbed.geometry
     if spectrum is None or not isinstance(near, PerturbedLineAnalysis | PerturbedCircleAnalysis):
-        return found.report.reason or NO_DISTRIBUTION
+        return str(found.report.reason or NO_DISTRIBUTION)
     return near
 
 

@@ -24,6 +24,13 @@ from worker.generator.numerics.quadrature import CUMULATIVE, WEIGHTS
 from worker.generator.numerics.roots import roots, separators
 from worker.generator.process import ScalarProcess, read_only, values
 from worker.generator.quantities.fixed_points import Barrier, FixedPoint
+from worker.generator.quantities.outcomes import (
+    ANGLE,
+    NO_NOISE,
+    NOISE_NOT_POSITIVE,
+    Outcome,
+    Reason,
+)
 from worker.generator.quantities.passages import Committor, Exit, Triple
 from worker.generator.quantities.regions import Pair, facing_numbers
 from worker.generator.quantities.report import GeneratorReport, Range
@@ -34,15 +41,6 @@ from worker.generator.request import AnalysisRequest, pairs_to_time
 SCAN = 2048
 """Points of one turn at which fixed points are searched for."""
 SETTLED = 1e-8
-ANGLE = "the variable is an angle: its moments depend on the choice of origin, so they are omitted"
-NO_NOISE = (
-    "the diffusion is not positive everywhere on the circle, so these quantities are undefined; "
-    "give other terms"
-)
-DETERMINISTIC = (
-    "no stationary distribution with a density: the diffusion a is zero everywhere, the process "
-    "is deterministic"
-)
 
 
 def analysed_on_the_circle(model: ScalarProcess, request: AnalysisRequest) -> GeneratorReport:
@@ -122,7 +120,7 @@ def circular_distribution(
     tilted = replace(landscape, psi=psi + np.logaddexp(ahead, behind))
     grid = np.linspace(*circle.model.bounds, points)
     log_total = log_total_mass(tilted)
-    law = distribution_on_grid(tilted, grid, log_total, (None,) * 4, ANGLE)
+    law = distribution_on_grid(tilted, grid, log_total, (None,) * 4, (ANGLE,))
     # C (1 − e^−Ψ) / 2 with the density's own constant C = 1/∫π.
     current = 0.5 * np.exp(-log_total) * -np.expm1(-circle.potential_gain)
     return law, float(current)
@@ -148,19 +146,20 @@ def circular_spectrum(model: ScalarProcess, low: float, count: int) -> Spectrum:
     # A faster one that settled is not the slowest: what comes after one that did not is left out
     # with it.
     settled = np.logical_and.accumulate(error < SETTLED**0.5)
-    reason = None
+    reasons: tuple[Reason, ...] = ()
     if not settled.all():
         first = (
             f"only the {settled.sum()} slowest of {count} rates converge"
             if settled.any()
             else "the slowest rate does not converge"
         )
-        reason = (
+        why = (
             f"{first}: the noise is too weak for the Fourier method; first-passage times are not "
             "affected"
         )
+        reasons = (Reason(Outcome.UNRESOLVED, why),)
     rates, error = rates[settled], error[settled]
-    return Spectrum(read_only(rates), None, read_only(error), reason)
+    return Spectrum(read_only(rates), None, read_only(error), reasons)
 
 
 def circular_fixed_points(model: ScalarProcess, low: float) -> tuple[FixedPoint, ...]:
@@ -231,22 +230,22 @@ def circle_without_noise(
         return None
     return GeneratorReport(
         ergodic=False,
-        reason=_reason(zeros) if largest > 0 else DETERMINISTIC,
+        reason=_not_positive_at(zeros) if largest > 0 else NO_NOISE,
         domain=line.bounds,
         boundaries="natural",
         fixed_points=fixed,
-        committors=tuple(Committor(*pair, None, NO_NOISE) for pair in request.committors),
-        exits=tuple(Exit.without(asked, NO_NOISE) for asked in request.exits),
+        committors=tuple(Committor(*pair, NOISE_NOT_POSITIVE) for pair in request.committors),
+        exits=tuple(Exit.without(asked, NOISE_NOT_POSITIVE) for asked in request.exits),
         grid=np.linspace(*line.bounds, request.density_points)
         if np.any(window.diffusion > 0)
         else None,
     )
 
 
-def _reason(zeros: list[float]) -> str:
+def _not_positive_at(zeros: list[float]) -> Reason:
     places = " and ".join(f"x = {zero:.6g}" for zero in zeros)
-    return (
+    return Reason(
+        Outcome.NOT_POSITIVE,
         "no stationary distribution on the circle: the diffusion a is zero or negative at "
-        f"{places}, but must be positive "
-        "everywhere; give other terms"
+        f"{places}, but must be positive everywhere; give other terms",
     )

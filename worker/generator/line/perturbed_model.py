@@ -17,9 +17,9 @@ from worker.generator.line.correlations import integrated_time
 from worker.generator.line.domain.boundaries import (
     TOLERANCE,
     classify_end,
-    ends_verdict,
+    ends_problem,
     far_limits,
-    noise_verdict,
+    noise_problem,
 )
 from worker.generator.line.domain.domain_scan import DOUBLINGS, Window, choose_window
 from worker.generator.line.domain.essential_support import (
@@ -65,9 +65,10 @@ from worker.generator.process import (
     values,
 )
 from worker.generator.quantities.boundary import End
-from worker.generator.quantities.correlations import Correlations, NoCorrelations
+from worker.generator.quantities.correlations import Correlations
 from worker.generator.quantities.fixed_points import Barrier, FixedPoint
-from worker.generator.quantities.passages import Passage, Timing
+from worker.generator.quantities.outcomes import NO_VARIANCE
+from worker.generator.quantities.passages import Committed, Passage, Timing
 from worker.generator.quantities.regions import facing_numbers
 from worker.generator.quantities.report import GeneratorReport, Range
 from worker.generator.quantities.spectrum import Spectrum
@@ -167,10 +168,10 @@ class PerturbedLineAnalysis:
                 closed = self._on_own_panels(replace(model, bounds=self.report.domain))
                 found = replace(closed, ergodic=found.ergodic)
             return found
-        except GeneratorError as error:
+        except GeneratorError:
             # A draw far out in the coefficients' distribution may be no process at all; it has no
             # stationary distribution either.
-            return GeneratorReport(False, error.args[0], process.domain[0], "natural")
+            return GeneratorReport(False, None, process.domain[0], "natural")
 
     def has_distribution(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
         """Return (n,) whether each drift comes back from far away, or the noise vanishes before."""
@@ -315,7 +316,7 @@ class PerturbedLineAnalysis:
         law = report.stationary
         scanned = observed if law is None else (float(law.grid[0][0]), float(law.grid[0][-1]))
         window = choose_window(model, scanned)
-        if not noise_verdict(model, window, observed).usable:
+        if noise_problem(model, window, observed) is not None:
             return nothing
         ends = classify_end(model, window, -1), classify_end(model, window, 1)
         landscape, fixed = resolve(
@@ -323,7 +324,7 @@ class PerturbedLineAnalysis:
         )
         if not has_barrier(landscape, walls):
             return nothing
-        has_distribution = ends_verdict(ends, fixed, observed).ergodic
+        has_distribution = ends_problem(ends, fixed, observed) is None
         if not has_distribution:
             # Like the reference, a model that runs away only where the data never were is held
             # before it gets there.
@@ -399,7 +400,9 @@ class PerturbedLineAnalysis:
             barriers=tuple(_barriers(model, landscape, report.barriers, own)),
             passages=tuple(passages),
             committors=tuple(
-                c if c.found is None else committor_on_the_line(landscape, ends, (c.start, c.to))
+                committor_on_the_line(landscape, ends, (c.start, c.to))
+                if isinstance(c.found, Committed)
+                else c
                 for c in report.committors
             ),
             exits=tuple(
@@ -432,7 +435,7 @@ class PerturbedLineAnalysis:
         mean, variance = law.mean[0], law.covariance[0][0]
         if isinstance(correlations, Correlations):
             if mean is None or variance is None:
-                correlations = NoCorrelations("the variance is infinite")
+                correlations = NO_VARIANCE
             else:
                 time = integrated_time(light, ends, total, mean, variance)
                 correlations = curves_on(light, total, correlations, mean, variance, time)
@@ -467,7 +470,7 @@ def perturbed_distribution(
     exist = [
         moment if power + 1 + k < -TOLERANCE else None for k, moment in enumerate(moments, start=1)
     ]
-    return distribution_on_grid(landscape, like.grid[0], log_total, exist, None)
+    return distribution_on_grid(landscape, like.grid[0], log_total, exist, ())
 
 
 def _perturbed_spectrum(

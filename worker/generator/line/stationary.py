@@ -16,6 +16,7 @@ from worker.generator.numerics.quadrature import (
 )
 from worker.generator.process import FloatArray, read_only
 from worker.generator.quantities.boundary import End
+from worker.generator.quantities.outcomes import Outcome, Reason
 from worker.generator.quantities.stationary import (
     EffectivePotential,
     StationaryDistribution,
@@ -83,7 +84,7 @@ def distribution_on_grid(
     grid: FloatArray,
     log_total: float,
     moments: Sequence[float | None],
-    reason: str | None,
+    reasons: tuple[Reason, ...],
 ) -> StationaryDistribution:
     """Return the distribution with its density on a grid.
 
@@ -93,7 +94,7 @@ def distribution_on_grid(
     grid : (n,) points of the density [state]
     log_total : log ∫π
     moments : mean and central moments 2 to 4 [state^k]; None where they do not exist
-    reason : why some of them do not
+    reasons : why some of them do not
     """
     mean, variance, third, fourth = moments
     standard = None if variance is None else np.sqrt(variance)
@@ -106,7 +107,7 @@ def distribution_on_grid(
         kurtosis=(None if fourth is None or variance is None else float(fourth / variance**2),),
         grid=(read_only(grid),),
         density=read_only(density),
-        reason=reason,
+        reasons=reasons,
     )
 
 
@@ -152,15 +153,16 @@ def moments_of(
     return result
 
 
-def _missing_moments(moments: list[float | None], ends: tuple[End, End]) -> str | None:
+def _missing_moments(moments: list[float | None], ends: tuple[End, End]) -> tuple[Reason, ...]:
     missing = [name for name, moment in zip(MOMENTS, moments, strict=True) if moment is None]
     if not missing:
-        return None
+        return ()
     heaviest = max(end.power for end in ends if np.isinf(end.at) and end.power is not None)
-    return (
+    why = (
         f"{', '.join(missing)} undefined: the density falls only like |x|^{heaviest:.3g}, so the "
         "integral diverges"
     )
+    return (Reason(Outcome.INFINITE, why),)
 
 
 def _grid(

@@ -63,13 +63,6 @@ class Correlations:
         return float(2 * np.pi * self.frequencies[-1] / ABOVE)
 
 
-@dataclass(frozen=True, slots=True)
-class NoCorrelations:
-    """Reason why there is no autocorrelation function."""
-
-    reason: str
-
-
 def times_of(integrals: FloatArray) -> tuple[Timing, ...]:
     """Return ∫_0^∞ C dt of each coordinate (d,) as times [time].
 

@@ -1,13 +1,14 @@
 """The report: what the generator L f = b·∇f + ½ a:∇²f says, and what of it rests on no data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from worker.generator.process import FloatArray
 from worker.generator.quantities.boundary import End
-from worker.generator.quantities.correlations import Correlations, NoCorrelations
+from worker.generator.quantities.correlations import Correlations
 from worker.generator.quantities.fixed_points import Barrier, FixedPoint
 from worker.generator.quantities.kinds import NUMBER
+from worker.generator.quantities.outcomes import Reason
 from worker.generator.quantities.passages import Committor, Exit, Passage, SpatialPassage
 from worker.generator.quantities.spectrum import Spectrum
 from worker.generator.quantities.stationary import (
@@ -63,13 +64,13 @@ class GeneratorReport:
     """
 
     ergodic: bool
-    reason: str | None
+    reason: Reason | None
     domain: Range
     boundaries: Literal["natural", "reflecting"]
     ends: tuple[End, ...] = ()
     stationary: StationaryDistribution | MultivariateDistribution | None = None
     spectrum: Spectrum | None = None
-    correlations: Correlations | NoCorrelations | None = None
+    correlations: Correlations | Reason | None = None
     fixed_points: tuple[FixedPoint, ...] = ()
     barriers: tuple[Barrier, ...] = ()
     passages: tuple[Passage, ...] = ()
@@ -88,6 +89,17 @@ class GeneratorReport:
     approximation: str | None = None
     cut: tuple[str, ...] = ()
     simulated: SimulatedLaw | None = None
+
+
+def with_reflecting_ends(report: GeneratorReport, inner: GeneratorReport) -> GeneratorReport:
+    """Return the report `inner` between reflecting ends, labelled so.
+
+    It keeps why there is no stationary distribution without these ends, which `report` says.
+    """
+    reason = report.reason
+    if reason is not None and not inner.ergodic:
+        reason = replace(reason, sentence=f"{reason}. With reflecting boundaries: {inner.reason}")
+    return replace(inner, ergodic=False, reason=reason, boundaries="reflecting")
 
 
 def extrapolated(report: GeneratorReport, ranges: tuple[Range, ...]) -> tuple[str, ...]:

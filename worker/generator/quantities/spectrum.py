@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from worker.generator.process import FloatArray, read_only
 from worker.generator.quantities.kinds import CURVE, POSITIVE
+from worker.generator.quantities.outcomes import Reason
 
 OVERTONE = 0.1
 """Distance of a ratio of frequencies from a whole number within which it counts as one."""
@@ -21,13 +22,13 @@ class Spectrum:
     eigenfunctions    (k, n_points) right eigenfunctions on the density's grid, of unit norm under
                       the stationary distribution; or None
     relative_error    (k,) estimated from the last two levels of extrapolation
-    reason            why there are fewer eigenvalues than asked for
+    reasons           why there are fewer eigenvalues than asked for, or only approximate ones
     """
 
     eigenvalues: Annotated[NDArray[np.complex128], POSITIVE]
     eigenfunctions: Annotated[FloatArray | None, CURVE]
     relative_error: FloatArray
-    reason: str | None
+    reasons: tuple[Reason, ...] = ()
 
     @property
     def relaxation_times(self) -> FloatArray:
