@@ -69,9 +69,8 @@ class Refusal(Exception):
         self,
         code: str,
         detail: str,
-        *,
+        *hints: str,
         errors: tuple[ProblemError, ...] = (),
-        hints: tuple[str, ...] = (),
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(detail)
@@ -111,7 +110,7 @@ def _unreadable(request: Request, error: Exception) -> Response:
     assert isinstance(error, UnreadableData)
     return answer(
         request,
-        Refusal(error.code, error.detail, errors=error.errors, hints=error.hints),
+        Refusal(error.code, error.detail, *error.hints, errors=error.errors),
         status=error.status,
     )
 
@@ -130,9 +129,7 @@ def _http(request: Request, error: Exception) -> Response:
     match error.status_code:
         case 404:
             refusal = Refusal(
-                "not-found",
-                "There is nothing at this address.",
-                hints=("GET /docs lists the addresses.",),
+                "not-found", "There is nothing at this address.", "GET /docs lists the addresses."
             )
         case 405:
             refusal = Refusal(
@@ -148,16 +145,14 @@ def _http(request: Request, error: Exception) -> Response:
 _STORE_AWAY = Refusal(
     "store-unavailable",
     "The job store is not responding, so the request was not processed.",
-    hints=(
-        f"Repeat the request in {RETRY_SECONDS} seconds. "
-        "For new jobs, an Idempotency-Key makes this safe.",
-    ),
+    f"Repeat the request in {RETRY_SECONDS} seconds. "
+    "For new jobs, an Idempotency-Key makes this safe.",
     headers={"Retry-After": str(RETRY_SECONDS)},
 )
 _STORAGE_FULL = Refusal(
     "storage-full",
     "The disk or the memory of the job store is full. Nothing was saved.",
-    hints=("Delete datasets and jobs that are no longer needed, or contact the operator.",),
+    "Delete datasets and jobs that are no longer needed, or contact the operator.",
     headers={"Retry-After": "60"},
 )
 _REFUSALS: dict[type[Exception], Refusal] = {
@@ -166,29 +161,27 @@ _REFUSALS: dict[type[Exception], Refusal] = {
     IdempotencyMismatch: Refusal(
         "idempotency-mismatch",
         "This Idempotency-Key was already used for another job.",
-        hints=("Use a new key for a new job.",),
+        "Use a new key for a new job.",
     ),
     InvalidCursor: Refusal(
         "invalid-request",
         "This cursor is not valid.",
+        "Start again without a cursor.",
         errors=(ProblemError(detail="query parameter `cursor`: is not a cursor of this service"),),
-        hints=("Start again without a cursor.",),
     ),
     QueueFull: Refusal(
         "queue-full",
         "Too many jobs are waiting or running. This job was not accepted.",
-        hints=("Submit it again later.",),
+        "Submit it again later.",
         headers={"Retry-After": "10"},
     ),
     TooManyJobs: Refusal(
         "too-many-jobs",
         "Too many of your jobs are waiting or running. This job was not accepted.",
-        hints=("Submit it again when some of them have ended, or cancel some.",),
+        "Submit it again when some of them have ended, or cancel some.",
         headers={"Retry-After": "5"},
     ),
-    Forgotten: Refusal(
-        "gone", "This job was deleted or has expired.", hints=("Submit the job again.",)
-    ),
+    Forgotten: Refusal("gone", "This job was deleted or has expired.", "Submit the job again."),
     ClientDisconnect: Refusal(
         "body-timeout", "The connection closed before the body was complete."
     ),

@@ -29,7 +29,7 @@ async def chunks(request: Request, limit: int, idle_seconds: float) -> AsyncGene
         raise Refusal(
             "unsupported-media-type",
             "Compressed bodies are not accepted.",
-            hints=("Send the content without Content-Encoding.",),
+            "Send the content without Content-Encoding.",
         )
     size = 0
     stream = request.stream()
@@ -40,10 +40,7 @@ async def chunks(request: Request, limit: int, idle_seconds: float) -> AsyncGene
         except TimeoutError:
             detail = f"No data arrived for {idle_seconds:g} seconds after the first {size} bytes."
             raise Refusal(
-                "body-timeout",
-                detail,
-                hints=("Send the request again.",),
-                headers={"Connection": "close"},
+                "body-timeout", detail, "Send the request again.", headers={"Connection": "close"}
             ) from None
         if not chunk:
             return
@@ -67,11 +64,13 @@ async def whole(request: Request, limit: int, idle_seconds: float) -> bytes:
 def too_large(limit: int) -> Refusal:
     """Build the refusal of a body that is larger than `limit` bytes."""
     detail = f"The body may not exceed {limit / 1e6:g} MB."
-    hints = (
+    return Refusal(
+        "body-too-large",
+        detail,
         "Split the trajectories over several datasets, or upload a denser format such as NPY or "
         "Parquet.",
+        headers={"Connection": "close"},
     )
-    return Refusal("body-too-large", detail, hints=hints, headers={"Connection": "close"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +160,6 @@ def _at(name: str, fault: str, *hints: str) -> Refusal:
     return Refusal(
         "invalid-request",
         f"Part `{name}` {fault}.",
+        *hints,
         errors=(ProblemError(detail=fault, pointer=pointer(name)),),
-        hints=hints,
     )

@@ -48,7 +48,7 @@ async def received(
             "unsupported-media-type",
             "A job must be sent as application/json, or as multipart/form-data with the parts "
             "`file` and `job`.",
-            hints=("With curl: -H 'Content-Type: application/json'",),
+            "With curl: -H 'Content-Type: application/json'",
         )
     body = await request_body.whole(
         request, context.settings.max_json_bytes, context.settings.body_idle_seconds
@@ -71,8 +71,8 @@ async def _received_form(
     with uploads.scratch_folder(context.settings.scratch) as folder:
         form = await uploads.form(request, context.settings, folder, "job", "layout")
         if "job" not in form.fields:
-            hints = ('With curl: -F \'job={"kind": "identification"}\'',)
-            raise Refusal("invalid-request", "The form has no `job` part.", hints=hints)
+            hint = 'With curl: -F \'job={"kind": "identification"}\''
+            raise Refusal("invalid-request", "The form has no `job` part.", hint)
         with request_body.within_field("job"):
             given = strict_json.parse(form.fields["job"])
         layout = uploads.layout(request, query, form.fields.get("layout"))
@@ -270,7 +270,7 @@ def _invalid(what: str, faults: tuple[ProblemError, ...], hints: tuple[str, ...]
     first = f"{faults[0].pointer or '#'} {faults[0].detail}"
     more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
     return Refusal(
-        "invalid-request", f"{what} cannot be accepted: {first}{more}.", errors=faults, hints=hints
+        "invalid-request", f"{what} cannot be accepted: {first}{more}.", *hints, errors=faults
     )
 
 

@@ -145,9 +145,7 @@ def check_digest(upload: Upload, content_digest: str | None) -> None:
     theirs = [claim for claim in claims if claim.startswith("sha-256=")]
     if theirs and ours not in theirs:
         raise Refusal(
-            "digest-mismatch",
-            "The body was changed during transfer.",
-            hints=("Send the file again.",),
+            "digest-mismatch", "The body was changed during transfer.", "Send the file again."
         )
 
 

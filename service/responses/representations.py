@@ -131,7 +131,7 @@ def chosen(request: Request, offered: Sequence[str]) -> str:
         raise Refusal(
             "not-acceptable",
             f"This is available as {' and as '.join(offered)}.",
-            hints=(f"Send Accept: {offered[0]}, or no Accept header.",),
+            f"Send Accept: {offered[0]}, or no Accept header.",
             headers={"Vary": "Accept"},
         )
     return best

@@ -88,7 +88,7 @@ async def create_dataset(
                 raise Refusal(
                     "invalid-request",
                     "The form has no `file` part.",
-                    hints=("With curl: -F file=@data.csv",),
+                    "With curl: -F file=@data.csv",
                 )
         else:
             layout = uploads.layout(request, query, None)
@@ -188,5 +188,5 @@ def known_dataset(context: Context, tenant: str, dataset_id: str) -> Dataset:
 def unknown_dataset() -> Refusal:
     """Build the refusal of a request for an unknown dataset."""
     return Refusal(
-        "not-found", "There is no such dataset.", hints=("GET /v1/datasets lists your datasets.",)
+        "not-found", "There is no such dataset.", "GET /v1/datasets lists your datasets."
     )

@@ -82,7 +82,7 @@ async def follow_events(
             "invalid-request", "There is no event with this id.", errors=(fault,)
         ) from None
     if seen is None:
-        raise Refusal("not-found", "There is no such job.", hints=("GET /v1/jobs lists yours.",))
+        raise Refusal("not-found", "There is no such job.", "GET /v1/jobs lists yours.")
     if not seen and await _over(context, tenant, job_id):
         # The job may have ended between the two queries: then there is an event to send.
         seen = await run_sync(context.stores.jobs.events, tenant, job_id, last_event_id)

@@ -304,11 +304,10 @@ def delete_job(context: Context, tenant: Tenant, job_id: str) -> Response:
     """Delete the record and result of a job that has ended; any other must be cancelled first."""
     record = known(context.stores.jobs.get(tenant, job_id))
     if not retention_sweep.delete_job(context.stores, tenant, job_id, context.settings.retention):
-        hints = (f"POST /v1/jobs/{job_id}/cancel first.",)
         raise Refusal(
             "job-not-finished",
             f"The job is {record.state}. Only a job that has ended can be deleted.",
-            hints=hints,
+            f"POST /v1/jobs/{job_id}/cancel first.",
         )
     return Response(status_code=204)
 

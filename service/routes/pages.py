@@ -121,7 +121,7 @@ def comparison(
                 "invalid-request",
                 f"Job {side.record.id} is of kind {side.record.kind}, which has many models and is "
                 "compared with none.",
-                hints=(f"Choose two jobs of kind {kinds}.",),
+                f"Choose two jobs of kind {kinds}.",
             )
     return _piece(comparison_view(*sides))
 

@@ -62,9 +62,7 @@ async def get_schema(request: Request, name: str) -> Response:
     """
     found = schema(name)
     if found is None:
-        raise Refusal(
-            "not-found", "There is no such schema.", hints=("GET /v1/schemas lists them.",)
-        )
+        raise Refusal("not-found", "There is no such schema.", "GET /v1/schemas lists them.")
     body = json.dumps(found, ensure_ascii=False).encode()
     return json_bytes(request, body, headers={"Content-Type": "application/schema+json"})
 

@@ -239,10 +239,8 @@ def _out_of_memory(most_bytes: float) -> Problem:
             if most_bytes < float("inf")
             else "the worker has."
         ),
-        hints=(
-            "Reduce the job: fewer kernels or terms, or a coarser analysis.",
-            "The operator can raise ITOSCOPE_JOB_MEMORY_BYTES.",
-        ),
+        "Reduce the job: fewer kernels or terms, or a coarser analysis.",
+        "The operator can raise ITOSCOPE_JOB_MEMORY_BYTES.",
     )
 
 
@@ -252,7 +250,7 @@ def _internal_error(job_id: str) -> Problem:
         "internal-error",
         "Internal error",
         "An unexpected error stopped the computation. The worker's log has the details.",
-        hints=(f"Report the job id {job_id} to the operator.",),
+        f"Report the job id {job_id} to the operator.",
     )
 
 

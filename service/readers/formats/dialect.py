@@ -147,10 +147,8 @@ def _delimiter_of(body: Sequence[str], first: str, quoted: bool) -> tuple[str | 
     if best_score[0] == 0.0:
         raise UnreadableData(
             f"No numbers were found; the first line reads '{shown(first)}'.",
-            hints=[
-                "Upload a table of numbers: one row per sample, columns separated by commas, "
-                "semicolons, tabs or blanks."
-            ],
+            "Upload a table of numbers: one row per sample, columns separated by commas, "
+            "semicolons, tabs or blanks.",
         )
     if best_score[2] == 1:
         return None, best[1]
@@ -218,7 +216,7 @@ def _first_data(
         text_rows.append((number, row))
     raise UnreadableData(
         "No line has numbers in the columns of numbers.",
-        hints=["Check that header, delimiter and decimal mark are consistent."],
+        "Check that header, delimiter and decimal mark are consistent.",
     )
 
 
@@ -260,10 +258,8 @@ def _header_and_units(
             raise UnreadableData(
                 f"Row {text_rows[-1][0]} names {len(last)} columns, but {width} whole numbers "
                 "follow in each row.",
-                hints=[
-                    "If the decimal mark is a comma, separate columns by semicolons or tabs, or "
-                    "put the numbers in quotes."
-                ],
+                "If the decimal mark is a comma, separate columns by semicolons or tabs, or "
+                "put the numbers in quotes.",
             )
         preamble.skipped(len(text_rows))
         return None, []

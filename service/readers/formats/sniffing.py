@@ -87,7 +87,7 @@ def format_of(head: bytes, media_type: str | None, filename: str | None) -> Form
     that are not in the declared format.
     """
     if not head.strip(b"\xef\xbb\xbf \t\r\n"):
-        raise UnreadableData("The file is empty.", code="empty-file", hints=[ACCEPTED])
+        raise UnreadableData("The file is empty.", ACCEPTED, code="empty-file")
     declared = _declared(media_type, filename)
     for magic, form in _MAGIC:
         if head.startswith(magic):
@@ -98,16 +98,14 @@ def format_of(head: bytes, media_type: str | None, filename: str | None) -> Form
     if _looks_pickled(head):
         raise UnreadableData(
             "The upload is a Python pickle. Opening a pickle runs code, so pickles are refused.",
-            hints=[
-                "Save the array with numpy.save(..., allow_pickle=False), numpy.savez or as CSV.",
-                ACCEPTED,
-            ],
+            "Save the array with numpy.save(..., allow_pickle=False), numpy.savez or as CSV.",
+            ACCEPTED,
         )
     if declared in ("npy", "npz", "parquet", "arrow", "mat"):
         raise UnreadableData(
             f"The upload is declared as {declared}, but its first bytes are not in that format; "
             "the file may be cut or mislabelled.",
-            hints=[ACCEPTED],
+            ACCEPTED,
         )
     if not head.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\x00" in head:
         raise unsupported("The upload is binary, in an unknown format.", ACCEPTED)
