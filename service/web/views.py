@@ -140,14 +140,8 @@ def data_plots(dataset: Dataset, preview: DatasetPreview, units: Units) -> Itera
             f"{plain(peak, 3)}."
         )
         across = Axis(units.label(name), units.of_variable(name))
-        yield Plot(
-            f"histogram-{name}",
-            f"Histogram of {units.label(name)}",
-            across,
-            Axis("number of samples"),
-            layers.tuple(),
-            summary,
-        )
+        title, up = f"Histogram of {units.label(name)}", Axis("number of samples")
+        yield Plot(f"histogram-{name}", title, across, up, layers.made, summary)
 
 
 def _course(dataset: Dataset, preview: DatasetPreview, units: Units, name: str) -> Plot:
@@ -166,9 +160,8 @@ def _course(dataset: Dataset, preview: DatasetPreview, units: Units, name: str) 
             up = np.stack([low, high], axis=1).ravel()
         place = trajectories.index(stretch.trajectory)
         label = "time series" if len(trajectories) == 1 else f"trajectory {stretch.trajectory + 1}"
-        layers.course(
-            label, across, up, "model" if many or len(trajectories) == 1 else SERIES[place]
-        )
+        style = "model" if many or len(trajectories) == 1 else SERIES[place]
+        layers.course(label, across, up, style)
     shown, total = len(preview.stretches), preview.n_segments
     notes = []
     if shown < total:
@@ -176,19 +169,10 @@ def _course(dataset: Dataset, preview: DatasetPreview, units: Units, name: str) 
     if shortened:
         notes.append("Downsampled for display: minimum and maximum of each time bin.")
     low_end, high_end = dataset.report.range[[v.name for v in dataset.report.variables].index(name)]
-    summary = (
-        f"{units.label(name)} against time, ranging from {exact(low_end)} to {exact(high_end)}."
-    )
-    return Plot(
-        f"course-{name}",
-        f"{units.label(name)} against time",
-        Axis("time", units.time),
-        Axis(units.label(name), units.of_variable(name)),
-        layers.tuple(),
-        summary,
-        " ".join(notes),
-        wide=True,
-    )
+    title, note = f"{units.label(name)} against time", " ".join(notes)
+    summary = f"{title}, ranging from {exact(low_end)} to {exact(high_end)}."
+    x, y = Axis("time", units.time), Axis(units.label(name), units.of_variable(name))
+    return Plot(f"course-{name}", title, x, y, layers.made, summary, note, wide=True)
 
 
 def overlaid_plots(first: Sequence[Plot], second: Sequence[Plot]) -> Iterator[Plot]:
