@@ -42,12 +42,8 @@ def dataset_view(dataset: Dataset, preview: DatasetPreview) -> str:
     """Show the content of a dataset in words and plots, and the form of the next job."""
     plots = list(data_plots(dataset, preview, sentences.units_of_dataset(dataset)))
     basic, groups = job_fields([v.name for v in dataset.report.variables])
-    read = rendered(
-        "dataset.html",
-        dataset=dataset,
-        sentences=list(sentences.report_in_words(dataset)),
-        plots=_drawn(plots),
-    )
+    said = list(sentences.report_in_words(dataset))
+    read = rendered("dataset.html", dataset=dataset, sentences=said, plots=_drawn(plots))
     return read + rendered("form.html", basic=basic, groups=groups, name=dataset.label or "")
 
 
@@ -87,12 +83,8 @@ def comparison_view(first: Finished, second: Finished) -> str:
         result_values(side) | {"letter": letter}
         for side, letter in zip((first, second), LETTERS, strict=True)
     ]
-    return rendered(
-        "comparison.html",
-        sides=sides,
-        plots=_drawn(plots),
-        table=coefficients_table(first.result, second.result),
-    )
+    table = coefficients_table(first.result, second.result)
+    return rendered("comparison.html", sides=sides, plots=_drawn(plots), table=table)
 
 
 def _drawn(plots: Sequence[Plot]) -> list[dict[str, Any]]:
@@ -108,15 +100,8 @@ def report(finished: Finished) -> tuple[str, str]:
         f"style-src {' '.join(map(hash_of, styles))}; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
-    page = rendered(
-        "report.html",
-        **result_values(finished),
-        styles=styles,
-        uplot=uplot,
-        script=plots,
-        policy=policy,
-    )
-    return page, policy
+    parts = {"styles": styles, "uplot": uplot, "script": plots, "policy": policy}
+    return rendered("report.html", **result_values(finished), **parts), policy
 
 
 def _text(name: str) -> str:
@@ -233,17 +218,10 @@ def coefficients_table(first: ModelResult, second: ModelResult) -> Table:
         apart = "–"
         if a is not None and b is not None and a.std_error and b.std_error:
             apart = plain(abs(a.value - b.value) / math.hypot(a.std_error, b.std_error), 2)
-        rows.append(
-            (
-                of,
-                mathml.term(name),
-                *("–" if t is None else with_error(t.value, t.std_error) for t in (a, b)),
-                apart,
-            )
-        )
-    return Table(
-        "both", "Coefficients", ("of", "term", "A", "B", "difference / error"), tuple(rows)
-    )
+        both = ("–" if t is None else with_error(t.value, t.std_error) for t in (a, b))
+        rows.append((of, mathml.term(name), *both, apart))
+    headings = ("of", "term", "A", "B", "difference / error")
+    return Table("both", "Coefficients", headings, tuple(rows))
 
 
 def _by_term(result: ModelResult) -> dict[tuple[str, str], Term]:
