@@ -56,12 +56,7 @@ async def received(
     short = len(body) <= SHORT_BYTES
     given = strict_json.parse(body) if short else await run_sync(strict_json.parse, body)
     return await _resolved(
-        request,
-        context,
-        tenant,
-        given,
-        layout=uploads.layout(request, query, None),
-        short=short,
+        request, context, tenant, given, layout=uploads.layout(request, query, None), short=short
     )
 
 

@@ -56,6 +56,17 @@ def json_content(schema: str) -> dict[str, Any]:
     return {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
 
 
+BINARY = {"type": "string", "contentMediaType": "application/octet-stream"}
+
+
+def form_content(required: str, **documents: str) -> dict[str, Any]:
+    """Declare a form with a `file` and JSON parts, each by the name of its component schema."""
+    parts = {name: {"$ref": f"#/components/schemas/{schema}"} for name, schema in documents.items()}
+    form = {"type": "object", "required": [required], "properties": {"file": BINARY, **parts}}
+    encoding = {name: {"contentType": "application/json"} for name in documents}
+    return {"multipart/form-data": {"schema": form, "encoding": encoding}}
+
+
 FOREVER = "private, max-age=31536000, immutable"
 REVALIDATE = "private, no-cache"
 

@@ -31,6 +31,7 @@ from service.responses.representations import (
     digest_of,
     document,
     etag_of,
+    form_content,
     headers,
     json_bytes,
     json_content,
@@ -52,21 +53,7 @@ _WAIT = {
 }
 _ACCEPTED: dict[str, Any] = {
     **json_content("JobRequest"),
-    "multipart/form-data": {
-        "schema": {
-            "type": "object",
-            "required": ["job"],
-            "properties": {
-                "file": {"type": "string", "contentMediaType": "application/octet-stream"},
-                "job": {"$ref": "#/components/schemas/JobRequest"},
-                "layout": {"$ref": "#/components/schemas/Layout"},
-            },
-        },
-        "encoding": {
-            "job": {"contentType": "application/json"},
-            "layout": {"contentType": "application/json"},
-        },
-    },
+    **form_content("job", job="JobRequest", layout="Layout"),
 }
 _FOLLOWED = headers(
     Location="Address of the job.",

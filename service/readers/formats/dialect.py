@@ -13,13 +13,8 @@ from service.readers.formats.text import Preamble
 from service.readers.names import looks_like_unit
 
 _CANDIDATES: tuple[tuple[str | None, str], ...] = (
-    ("\t", "."),
-    (",", "."),
-    (";", "."),
-    ("|", "."),
-    (";", ","),
-    ("\t", ","),
-    ("|", ","),
+    *((delimiter, ".") for delimiter in "\t,;|"),
+    *((delimiter, ",") for delimiter in ";\t|"),
     (None, "."),
     (None, ","),
 )
