@@ -8,7 +8,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from contract.problems import Problem, ProblemError
+from contract.problems import ProblemError, problem
 from service.readers.errors import UnreadableData
 from service.validation_errors import parameter_faults
 from storage.disk_errors import is_full, is_passing
@@ -86,16 +86,11 @@ def answer(request: Request, refusal: Refusal, *, status: int | None = None) -> 
     usual_status, title = CODES.get(refusal.code, (422, "The data cannot be used"))
     status = status or usual_status
     request_id = request.scope.get("request_id")
-    body = Problem(
-        type=f"urn:itoscope:problem:{refusal.code}",
-        title=title,
-        status=status,
-        code=refusal.code,
-        detail=refusal.detail,
-        instance=f"urn:itoscope:request:{request_id}" if request_id else None,
-        errors=refusal.errors,
-        hints=refusal.hints,
+    said = problem(
+        status, refusal.code, title, refusal.detail, *refusal.hints, errors=refusal.errors
     )
+    instance = f"urn:itoscope:request:{request_id}" if request_id else None
+    body = said.model_copy(update={"instance": instance})
     return Response(
         body.model_dump_json(), status, headers=refusal.headers, media_type=PROBLEM_JSON
     )

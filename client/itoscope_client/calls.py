@@ -51,7 +51,7 @@ def get_dataset(dataset_id: str) -> Call:
 
 def list_datasets(limit: int, cursor: str | None) -> Call:
     """List a page of datasets."""
-    return Call("GET", "/v1/datasets", params=_given(limit=limit, cursor=cursor))
+    return Call("GET", "/v1/datasets", params=given(limit=limit, cursor=cursor))
 
 
 def delete_dataset(dataset_id: str) -> Call:
@@ -101,7 +101,7 @@ def list_jobs(
     return Call(
         "GET",
         "/v1/jobs",
-        params=_given(limit=limit, cursor=cursor, **filters)
+        params=given(limit=limit, cursor=cursor, **filters)
         | {f"label.{name}": value for name, value in labels.items()},
     )
 
@@ -130,5 +130,6 @@ def _job(job_id: str) -> str:
     return f"/v1/jobs/{quote(job_id, safe='')}"
 
 
-def _given(**values: Any) -> dict[str, Any]:
+def given(**values: Any) -> dict[str, Any]:
+    """Return the values that are not None, by name."""
     return {name: value for name, value in values.items() if value is not None}

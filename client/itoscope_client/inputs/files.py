@@ -74,12 +74,8 @@ def upload_of_file(path: Path, layout: LayoutOptions) -> Upload:
 def _is_netcdf(path: Path) -> bool:
     h5py = needed("h5py", f"reading {path.name}")
     with h5py.File(path, "r") as file:
-        return "_NCProperties" in file.attrs or path.suffix.lower() in (
-            ".nc",
-            ".nc4",
-            ".cdf",
-            ".netcdf",
-        )
+        named = path.suffix.lower() in (".nc", ".nc4", ".cdf", ".netcdf")
+        return named or "_NCProperties" in file.attrs
 
 
 def _netcdf(path: Path, layout: LayoutOptions) -> Upload:

@@ -152,24 +152,16 @@ def _plane(plt: Any, model: ModelDocument, samples: NDArray[np.float64] | None) 
     law = density_of(model.document)
     if law is not None:
         (x, y), values = law
-        drawn.colorbar(
-            axes.pcolormesh(x, y, values.T, shading="nearest", cmap="Blues"),
-            ax=axes,
-            label="stationary density",
-        )
+        shown = axes.pcolormesh(x, y, values.T, shading="nearest", cmap="Blues")
+        drawn.colorbar(shown, ax=axes, label="stationary density")
     if samples is not None:
         axes.plot(samples[:, 0], samples[:, 1], ".", markersize=1, alpha=0.2, color="0.3")
     x_points, y_points = np.linspace(x_low, x_high, ARROWS), np.linspace(y_low, y_high, ARROWS)
     points = np.stack(np.meshgrid(x_points, y_points, indexing="ij"), axis=-1)
     b = model.drift(points)
     axes.quiver(points[..., 0], points[..., 1], b[..., 0], b[..., 1], angles="xy", width=0.003)
-    axes.set(
-        xlabel=model.variables[0],
-        ylabel=model.variables[1],
-        xlim=(x_low, x_high),
-        ylim=(y_low, y_high),
-        title="drift",
-    )
+    axes.set(xlim=(x_low, x_high), ylim=(y_low, y_high), title="drift")
+    axes.set(xlabel=model.variables[0], ylabel=model.variables[1])
     return drawn
 
 

@@ -147,20 +147,9 @@ class Layers:
         top = float(np.nanmax(values, initial=0.0))
         ceiling = 0.0 if interval is None else float(np.nanmax(interval[1], initial=0.0))
         ends = None if interval is None else [_shades(end, ceiling) for end in interval]
-        self._add(
-            "heat",
-            name,
-            "quiet",
-            {},
-            x=list(x),
-            y=list(y),
-            shape=list(values.shape),
-            top=top,
-            values=_shades(values, top),
-            ceiling=ceiling,
-            ends=ends,
-            smooth=smooth,
-        )
+        place = {"x": list(x), "y": list(y), "shape": list(values.shape), "top": top}
+        shades = {"values": _shades(values, top), "ceiling": ceiling, "ends": ends}
+        self._add("heat", name, "quiet", {}, **place, **shades, smooth=smooth)
 
     def arrows(self, name: str, x: Floats, y: Floats, u: Floats, v: Floats) -> None:
         """Add arrows that start at points; the longest is as long as the grid spacing."""
