@@ -1,6 +1,6 @@
 """Problem responses: the one table that maps exceptions to problem codes and HTTP statuses."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import structlog
 from fastapi import FastAPI, Request, Response
@@ -96,47 +96,6 @@ def answer(request: Request, refusal: Refusal, *, status: int | None = None) -> 
     )
 
 
-def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refusal)
-    return answer(request, error)
-
-
-def _unreadable(request: Request, error: Exception) -> Response:
-    assert isinstance(error, UnreadableData)
-    return answer(
-        request,
-        Refusal(error.code, error.detail, *error.hints, errors=error.errors),
-        status=error.status,
-    )
-
-
-def _invalid_parameters(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
-    faults = parameter_faults(error.errors())
-    return answer(
-        request,
-        Refusal("invalid-request", "; ".join(fault.detail for fault in faults), errors=faults),
-    )
-
-
-def _http(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    match error.status_code:
-        case 404:
-            refusal = Refusal(
-                "not-found", "There is nothing at this address.", "GET /docs lists the addresses."
-            )
-        case 405:
-            refusal = Refusal(
-                "method-not-allowed",
-                f"This address does not support {request.method}.",
-                headers=error.headers,
-            )
-        case _:
-            refusal = Refusal("invalid-request", str(error.detail), headers=error.headers)
-    return answer(request, refusal, status=error.status_code)
-
-
 _STORE_AWAY = Refusal(
     "store-unavailable",
     "The job store is not responding, so the request was not processed.",
@@ -184,32 +143,41 @@ _REFUSALS: dict[type[Exception], Refusal] = {
 """Refusals of the exceptions that always mean the same."""
 
 
-def _always(refusal: Refusal) -> Callable[[Request, Exception], Response]:
-    return lambda request, error: answer(request, refusal)
-
-
-def _disk_trouble(request: Request, error: Exception) -> Response:
-    assert isinstance(error, OSError)
-    if is_full(error):
-        return answer(request, _STORAGE_FULL)
-    if is_passing(error):
-        _log.warning("the disk is in trouble", error=str(error))
-        return answer(request, _STORE_AWAY)
-    raise error
-
-
-def install(app: FastAPI) -> None:
-    """Register the exception handlers.
+def _answered(request: Request, error: Exception) -> Response:
+    """Build the response to an exception. Raises it where it is the disk's, but no known trouble.
 
     service/requests/middleware.py turns every other exception into `internal-error`.
     """
-    app.exception_handlers.update(
-        {
-            Refusal: _refused,
-            UnreadableData: _unreadable,
-            RequestValidationError: _invalid_parameters,
-            OSError: _disk_trouble,
-            HTTPException: _http,
-            **{kind: _always(refusal) for kind, refusal in _REFUSALS.items()},
-        }
-    )
+    match error:
+        case Refusal():
+            return answer(request, error)
+        case UnreadableData():
+            refusal = Refusal(error.code, error.detail, *error.hints, errors=error.errors)
+            return answer(request, refusal, status=error.status)
+        case RequestValidationError():
+            faults = parameter_faults(error.errors())
+            detail = "; ".join(fault.detail for fault in faults)
+            return answer(request, Refusal("invalid-request", detail, errors=faults))
+        case HTTPException(status_code=404):
+            nothing = "There is nothing at this address."
+            return answer(request, Refusal("not-found", nothing, "GET /docs lists the addresses."))
+        case HTTPException(status_code=405):
+            detail = f"This address does not support {request.method}."
+            return answer(request, Refusal("method-not-allowed", detail, headers=error.headers))
+        case HTTPException():
+            refusal = Refusal("invalid-request", str(error.detail), headers=error.headers)
+            return answer(request, refusal, status=error.status_code)
+        case OSError() if is_full(error):
+            return answer(request, _STORAGE_FULL)
+        case OSError() if is_passing(error):
+            _log.warning("the disk is in trouble", error=str(error))
+            return answer(request, _STORE_AWAY)
+        case OSError():
+            raise error
+    return answer(request, next(_REFUSALS[kind] for kind in type(error).mro() if kind in _REFUSALS))
+
+
+def install(app: FastAPI) -> None:
+    """Register the exception handler."""
+    kinds = (Refusal, UnreadableData, RequestValidationError, OSError, HTTPException, *_REFUSALS)
+    app.exception_handlers.update(dict.fromkeys(kinds, _answered))

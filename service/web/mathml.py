@@ -96,11 +96,8 @@ def _coefficient(value: float, error: float | None, *, alone: bool) -> Markup:
     inside = Markup("<mn>{}</mn><mo>±</mo><mn>{}</mn>").format(number, spread)
     if alone and not exponent:
         return inside
-    return _bracketed(inside, True) + _power(exponent)
-
-
-def _power(exponent: int) -> Markup:
-    return Markup("<mtext>{}</mtext>").format(power_of_ten(exponent)) if exponent else _EMPTY
+    power = Markup("<mtext>{}</mtext>").format(power_of_ten(exponent)) if exponent else _EMPTY
+    return _bracketed(inside, True) + power
 
 
 def _name(letter: str) -> Markup:

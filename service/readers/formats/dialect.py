@@ -74,7 +74,7 @@ def infer(lines: Sequence[tuple[int, str]], preamble: Preamble) -> Dialect:
     quoted = any('"' in text for text in body)
     delimiter, decimal = _delimiter_of(body, lines[0][1], quoted)
     rows = [split(text, delimiter, quoted) for text in body]
-    trailing = _is_trailing(rows, delimiter)
+    trailing = delimiter is not None and all(len(row) > 1 and not row[-1] for row in rows)
     if trailing:
         rows = [row[:-1] for row in rows]
     counts = Counter(len(row) for row in rows)
@@ -171,10 +171,6 @@ def _is_one_decimal_column(body: Sequence[str], first: str) -> bool:
     printed_alike = len({len(part) for part in right}) == 1 and len(right[0]) >= 3
     counted = all(b > a for a, b in pairwise(left))
     return zeros or mantissas or (printed_alike and not counted)
-
-
-def _is_trailing(rows: Sequence[Sequence[str]], delimiter: str | None) -> bool:
-    return delimiter is not None and all(len(row) > 1 and not row[-1] for row in rows)
 
 
 def _column_kind(cells: Sequence[str], decimal: str) -> CellKind:
