@@ -30,9 +30,8 @@ from service.readers.roles import (
     time_column,
     varies,
 )
-from service.readers.table import NOT_A_TIME, Column, Floats, Record, Table, Variable
+from service.readers.table import LARGEST_EXACT, NOT_A_TIME, Column, Floats, Record, Table, Variable
 
-_LARGEST_EXACT = 2**53
 _COUNTED_FROM_1970 = words("epoch unix unixtime unix_time timestamp timestamps time_stamp")
 
 
@@ -180,7 +179,7 @@ def _exact(column: Column, table: Table) -> Floats:
     """Return a column as (n,) float64. Raises UnreadableData where a whole number would change."""
     if column.values.dtype.kind == "i":
         missing = column.values == NOT_A_TIME
-        beyond = ~missing & ((column.values > _LARGEST_EXACT) | (column.values < -_LARGEST_EXACT))
+        beyond = ~missing & ((column.values > LARGEST_EXACT) | (column.values < -LARGEST_EXACT))
         if beyond.any():
             place = table.lines[int(np.flatnonzero(beyond)[0])]
             raise UnreadableData(

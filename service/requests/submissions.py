@@ -272,11 +272,9 @@ def _invalid(what: str, faults: tuple[ProblemError, ...], hints: tuple[str, ...]
 def _inside_data(fault: ProblemError) -> ProblemError:
     """Prefix a fault's pointer: to the reader, the inline data are a file of their own."""
     place = fault.pointer or "#"
-    return (
-        fault
-        if place.startswith("#/layout")
-        else fault.model_copy(update={"pointer": "#/data" + place.removeprefix("#")})
-    )
+    if place.startswith("#/layout"):
+        return fault
+    return fault.model_copy(update={"pointer": "#/data" + place.removeprefix("#")})
 
 
 async def _once(body: bytes) -> AsyncGenerator[bytes]:

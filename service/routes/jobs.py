@@ -122,11 +122,8 @@ async def create_job(
     fingerprint = hashlib.sha256(
         strict_json.canonical(job.model_dump(mode="json", by_alias=True))
     ).hexdigest()
-    queue: QueueName = (
-        "large"
-        if submissions.estimated_seconds(job, dataset) > context.settings.large_job_seconds
-        else "small"
-    )
+    seconds = submissions.estimated_seconds(job, dataset)
+    queue: QueueName = "large" if seconds > context.settings.large_job_seconds else "small"
 
     # These steps share one thread, because each change of threads costs as much as the steps do.
     def submitted() -> Submission:

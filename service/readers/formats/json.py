@@ -13,14 +13,13 @@ from service.readers.errors import UnreadableData, too_large
 from service.readers.formats.arrays import record_of_array, record_of_bundle, record_of_list
 from service.readers.names import split_unit
 from service.readers.options import Layout, Limits, Notes
-from service.readers.table import Column, Floats, Lines, Record, Table
+from service.readers.table import LARGEST_EXACT, Column, Floats, Lines, Record, Table
 from service.readers.timestamps import column_of_stamps
 
 _HINT = (
     'Send {"dt": 0.01, "trajectories": [[…], […]]}, a list of numbers, or a list of objects such '
     'as {"t": 0, "x": 1.5}.'
 )
-_LARGEST_EXACT = 2**53
 
 
 def read(path: Path, layout: Layout, limits: Limits, notes: Notes) -> Record:
@@ -193,7 +192,7 @@ def _numbers(values: list[Any], where: str) -> Floats:
             continue
         if kind is not int:
             raise UnreadableData(f"{where}/{k} is not a number.", _HINT)
-        if not -_LARGEST_EXACT <= value <= _LARGEST_EXACT:
+        if not -LARGEST_EXACT <= value <= LARGEST_EXACT:
             raise UnreadableData(
                 f"{where}/{k} is a whole number beyond 2^53 and would lose digits."
             )

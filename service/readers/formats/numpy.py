@@ -14,11 +14,10 @@ import numpy.typing as npt
 
 from service.readers.errors import UnreadableData, too_large
 from service.readers.options import Limits
-from service.readers.table import Floats
+from service.readers.table import LARGEST_EXACT, Floats
 
 SAVE_AGAIN = "Save it again with numpy.save and upload the whole file."
 
-_LARGEST_EXACT = 2**53
 _HEADERS: dict[tuple[int, int], Callable[..., Any]] = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -78,7 +77,7 @@ def as_floats(array: npt.NDArray[Any], what: str) -> Floats:
             "Convert it by array.astype(float); upload calendar time stamps as CSV or Parquet.",
         )
     whole = array.dtype.kind in "iu" and array.size
-    if whole and max(int(array.max()), -int(array.min())) > _LARGEST_EXACT:
+    if whole and max(int(array.max()), -int(array.min())) > LARGEST_EXACT:
         detail = f"{what.capitalize()} holds whole numbers beyond 2^53, which would lose digits."
         raise UnreadableData(detail)
     return np.ascontiguousarray(array, dtype=np.float64)

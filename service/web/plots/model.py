@@ -87,17 +87,11 @@ def _potential(result: ModelResult, across: Axis) -> Iterator[Plot]:
     layers = Layers()
     interval(layers, result, x, potential.values_ci)
     layers.line("effective potential Φ(x)", x, values)
-    places = sorted(
-        {
-            (p.at[0], "well" if p.stable else "barrier")
-            for p in result.generator.fixed_points
-            if x[0] <= p.at[0] <= x[-1]
-        }
-    )
-    heights = [float(np.interp(at, x, values)) for at, _ in places]
-    layers.marks(
-        "wells and barriers", [at for at, _ in places], heights, [kind for _, kind in places]
-    )
+    shown = [p for p in result.generator.fixed_points if x[0] <= p.at[0] <= x[-1]]
+    places = sorted({(p.at[0], "well" if p.stable else "barrier") for p in shown})
+    at, kinds = [at for at, _ in places], [kind for _, kind in places]
+    heights = [float(height) for height in np.interp(at, x, values)]
+    layers.marks("wells and barriers", at, heights, kinds)
     low, high = float(values[inside].min()), float(values[inside].max())
     if high - low < FLAT:
         low, high = low - 0.5, low + 0.5
@@ -189,11 +183,9 @@ def cleaned(value: float, least: float) -> float:
 
 
 def _within(interval: Interval | None) -> str:
-    return (
-        ""
-        if interval is None or None in interval
-        else f" ({plain(interval[0], 3)} to {plain(interval[1], 3)})"
-    )
+    if interval is None or None in interval:
+        return ""
+    return f" ({plain(interval[0], 3)} to {plain(interval[1], 3)})"
 
 
 def _roots(result: ModelResult) -> str:

@@ -74,11 +74,9 @@ class Layers:
     made: list[Layer] = field(default_factory=list)
 
     def _short(self, values: Any) -> list[float | None]:
-        return (
-            [None if not math.isfinite(v) else float(f"{v:.4g}") for v in values]
-            if self.log
-            else rounded(values)
-        )
+        if not self.log:
+            return rounded(values)
+        return [None if not math.isfinite(v) else float(f"{v:.4g}") for v in values]
 
     def _add(
         self, kind: str, name: str, style: Style, lists: Mapping[str, Any], **others: Any
