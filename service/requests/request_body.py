@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
 
 import anyio
 from fastapi import Request
@@ -73,19 +72,15 @@ def too_large(limit: int) -> Refusal:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """A received form: the `file` part, if any, and the text of the other parts."""
-
-    file: UploadFile | None
-    fields: dict[str, bytes]
+Fields = dict[str, bytes]
+"""Text of a form's parts, by name."""
 
 
 @asynccontextmanager
 async def reading_form(
     request: Request, stream: AsyncGenerator[bytes], *, accepted: tuple[str, ...], field_limit: int
-) -> AsyncIterator[Form]:
-    """Read a form, and close its files at the end.
+) -> AsyncIterator[tuple[UploadFile | None, Fields]]:
+    """Yield a form's `file`, if any, and its other parts; close its files at the end.
 
     accepted      names of the fields that it may hold besides `file`
     field_limit   bytes of the largest field
@@ -111,9 +106,11 @@ async def reading_form(
         await data.close()
 
 
-async def _form_of(data: FormData, accepted: tuple[str, ...], field_limit: int) -> Form:
+async def _form_of(
+    data: FormData, accepted: tuple[str, ...], field_limit: int
+) -> tuple[UploadFile | None, Fields]:
     file: UploadFile | None = None
-    fields: dict[str, bytes] = {}
+    fields: Fields = {}
     for name, part in data.multi_items():
         if name != "file" and name not in accepted:
             raise _at(
@@ -135,7 +132,7 @@ async def _form_of(data: FormData, accepted: tuple[str, ...], field_limit: int) 
             fields[name] = part.encode("utf-8", "surrogatepass")
         else:
             fields[name] = await _text_of(part, name, field_limit)
-    return Form(file, fields)
+    return file, fields
 
 
 @contextmanager

@@ -64,14 +64,14 @@ async def _received_form(
     request: Request, context: Context, tenant: str, query: Layout
 ) -> tuple[Job, Dataset | None]:
     with uploads.scratch_folder(context.settings.scratch) as folder:
-        form = await uploads.form(request, context.settings, folder, "job", "layout")
-        if "job" not in form.fields:
+        upload, parts = await uploads.form(request, context.settings, folder, "job", "layout")
+        if "job" not in parts:
             hint = 'With curl: -F \'job={"kind": "identification"}\''
             raise Refusal("invalid-request", "The form has no `job` part.", hint)
         with request_body.within_field("job"):
-            given = strict_json.parse(form.fields["job"])
-        layout = uploads.layout(request, query, form.fields.get("layout"))
-        return await _resolved(request, context, tenant, given, upload=form.upload, layout=layout)
+            given = strict_json.parse(parts["job"])
+        layout = uploads.layout(request, query, parts.get("layout"))
+        return await _resolved(request, context, tenant, given, upload=upload, layout=layout)
 
 
 async def _resolved(

@@ -67,9 +67,8 @@ async def create_dataset(
     await run_sync(context.admission.body, request_body.announced(request))
     with uploads.scratch_folder(context.settings.scratch) as folder:
         if uploads.media_type(request) == uploads.FORM:
-            form = await uploads.form(request, context.settings, folder, "layout")
-            upload, part = form.upload, form.fields.get("layout")
-            layout = uploads.layout(request, query, part)
+            upload, parts = await uploads.form(request, context.settings, folder, "layout")
+            layout = uploads.layout(request, query, parts.get("layout"))
             if upload is None:
                 hint = "With curl: -F file=@data.csv"
                 raise Refusal("invalid-request", "The form has no `file` part.", hint)

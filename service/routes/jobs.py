@@ -33,7 +33,6 @@ from service.responses.representations import (
     etag_of,
     form_content,
     headers,
-    json_bytes,
     json_content,
     problems,
     unchanged,
@@ -252,7 +251,7 @@ def get_result(request: Request, context: Context, tenant: Tenant, job_id: str) 
     form = chosen(request, ("application/json", npz.MEDIA_TYPE))
     varies = {"Vary": "Accept"}
     if form == "application/json":
-        return json_bytes(request, body, cache=FOREVER, headers=varies)
+        return document(request, body, cache=FOREVER, headers=varies)
     fields = {**varies, "ETag": etag_of(body, "-npz"), "Cache-Control": FOREVER}
     if unchanged(request, fields["ETag"]):
         return Response(status_code=304, headers=fields)

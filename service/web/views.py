@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -58,16 +58,11 @@ def result_values(finished: Finished) -> dict[str, Any]:
     record, result = finished.record, finished.result
     view = VIEWS[result.kind](result)
     return {
-        "template": view.template,
+        **{part.name: getattr(view, part.name) for part in fields(view)},
         "record": record,
         "title": record.labels.get("name") or record.id,
         "subtitle": f"{view.subtitle}; computed in {plain(result.provenance.seconds, 2)} s",
-        "sentence": view.sentence,
-        "figures": view.figures,
-        "warnings": view.warnings,
-        "plots_heading": view.plots_heading,
         "plots": _drawn(view.plots),
-        "tables": view.tables,
         "provenance": result.provenance,
         "kind": result.kind,
         **view.more,
