@@ -129,9 +129,8 @@ async def _resolved(
     if upload is not None:
         dataset, _ = await uploads.keep(context, tenant, upload, layout or Layout())
     else:
-        dataset = await _kept(
-            context, tenant, await run_sync(strict_json.canonical, data), layout or Layout()
-        )
+        body = await run_sync(strict_json.canonical, data)
+        dataset = await _kept(context, tenant, body, layout or Layout())
     _check_variables(job, dataset)
     return job.model_copy(update={"dataset": dataset.id}), dataset
 
@@ -320,7 +319,6 @@ def _increment(parameters: IdentificationParameters, variables: int) -> float:
     if variables == 1:
         return ONE_VARIABLE
     library = parameters.library
-    terms = comb(
-        variables + library.polynomial_degree, variables
-    ) + 2 * library.fourier_harmonics * len(parameters.periodic)
-    return SEVERAL * (terms + len(library.extra_terms)) * variables / 2
+    monomials = comb(variables + library.polynomial_degree, variables)
+    waves = 2 * library.fourier_harmonics * len(parameters.periodic)
+    return SEVERAL * (monomials + waves + len(library.extra_terms)) * variables / 2

@@ -121,9 +121,7 @@ def _line(plt: Any, model: ModelDocument, samples: NDArray[np.float64] | None) -
     diffusion.set_ylim(bottom=0)
     diffusion.set_title(f"diffusion a({name})")
     for axes, name_of_curve in ((drift, "drift"), (diffusion, "diffusion")):
-        band = np.asarray(
-            (curves.get(name_of_curve) or {}).get("band") or np.empty((0, 2)), dtype=np.float64
-        )
+        band = array_of((curves.get(name_of_curve) or {}).get("band") or [])
         if len(band):
             axes.fill_between(curves["grid"], band[:, 0], band[:, 1], alpha=0.25, linewidth=0)
     law = density_of(model.document)
