@@ -98,25 +98,15 @@ def compare(
     prediction = None if reason is not None else _prediction(answer, scales, solution)
     if prediction is None:
         reason = reason or _no_prediction(answer)
-        return Comparison(
-            total_variation=distance,
-            share=sample.share,
-            reason=reason,
-            findings=tuple(_density_findings(distance)),
-        )
+        findings = tuple(_density_findings(distance))
+        return Comparison((), (), distance, sample.share, reason, findings)
     tests = tuple(lag_tests(sample, prediction, longest, _first_lag(answer, sample.step)))
     autocorrelations = tuple(
         _autocorrelations(sample, prediction, generator, relaxation, scales[0].duration)
     )
     findings = (*_findings(tests, autocorrelations), *_density_findings(distance))
-    return Comparison(
-        tests,
-        autocorrelations,
-        distance,
-        sample.share,
-        None if tests else _too_short(scales[0]),
-        findings,
-    )
+    reason = None if tests else _too_short(scales[0])
+    return Comparison(tests, autocorrelations, distance, sample.share, reason, findings)
 
 
 def _no_prediction(answer: IdentifiedModel) -> str:

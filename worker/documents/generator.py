@@ -17,6 +17,7 @@ from worker.documents.numbers import (
     interval_of,
     number,
     table,
+    written,
 )
 from worker.documents.potential import (
     barriers_of,
@@ -324,10 +325,9 @@ def simulated_of(law: SimulatedLaw) -> results.SimulatedLaw:
 def _simulated(value: Any) -> Any:
     match value:
         case Simulated():
-            return results.Simulated(value=value.value, std_error=value.std_error)
-        case Marginal(edges, density, std_error):
-            numbers = {"edges": edges, "density": density, "std_error": std_error}
-            return results.SimulatedMarginal(**{k: tuple(v.tolist()) for k, v in numbers.items()})
+            return written(results.Simulated, value)
+        case Marginal():
+            return written(results.SimulatedMarginal, value)
         case tuple():
             return tuple(_simulated(each) for each in value)
     return None if value is None else number(value)

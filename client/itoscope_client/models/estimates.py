@@ -118,13 +118,8 @@ def estimate_of(document: Mapping[str, Any] | None) -> Estimate:
 
 def passage_of(document: Mapping[str, Any]) -> Passage:
     """Read a first passage from one of a result's `passages`."""
-    return Passage(
-        document["from"],
-        document["to"],
-        estimate_of(document.get("mean_time")),
-        estimate_of(document.get("kramers")),
-        document,
-    )
+    mean, kramers = (estimate_of(document.get(name)) for name in ("mean_time", "kramers"))
+    return Passage(document["from"], document["to"], mean, kramers, document)
 
 
 def terms_of(document: Mapping[str, Any]) -> tuple[Term, ...]:

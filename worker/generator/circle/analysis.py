@@ -121,8 +121,11 @@ def circular_distribution(
     grid = np.linspace(*circle.model.bounds, points)
     log_total = log_total_mass(tilted)
     law = distribution_on_grid(tilted, grid, log_total, (None,) * 4, (ANGLE,))
-    # C (1 − e^−Ψ) / 2 with the density's own constant C = 1/∫π.
-    current = 0.5 * np.exp(-log_total) * -np.expm1(-circle.potential_gain)
+    # C (1 − e^−Ψ) / 2 with the density's own constant C = 1/∫π, both of which may overflow.
+    gain = circle.potential_gain
+    with np.errstate(divide="ignore"):
+        log_size = np.log(-np.expm1(-abs(gain))) + max(-gain, 0.0)
+    current = 0.5 * np.sign(gain) * np.exp(log_size - log_total)
     return law, float(current)
 
 

@@ -29,7 +29,12 @@ from worker.generator.line.domain.essential_support import (
     part_of,
     span_of_light_tails,
 )
-from worker.generator.line.domain.metastable import artificial_ends, has_barrier, turning_points
+from worker.generator.line.domain.metastable import (
+    SMALLEST_BARRIER,
+    artificial_ends,
+    has_barrier,
+    turning_points,
+)
 from worker.generator.line.domain.positive_diffusion import narrowed_to_positive
 from worker.generator.line.finite_volumes import Cells, cut_into_cells
 from worker.generator.line.fixed_points import (
@@ -91,6 +96,9 @@ LIGHT = 40.0
 """Fall of the log-density, in all, beyond the panels at which nothing beyond them counts."""
 TINY = 1e-300
 """Diffusion below which it counts as this."""
+LEAST_FALL = 1.0
+"""Fall of the log-density towards the data's ends, without which a model that runs away there
+contradicts the data."""
 FAR = 2.0 ** np.array([DOUBLINGS / 2, DOUBLINGS / 2 + 1])
 """Distances, in scales of the domain, at which the drift far away is judged."""
 
@@ -304,10 +312,12 @@ class PerturbedLineAnalysis:
         own = replace(landscape, psi=psi, log_a=log_a, tails=(-np.inf, -np.inf))
         return _Shared(own, (ends[0], ends[1]), fixed, ergodic)
 
-    def _on_own_panels(self, model: ScalarProcess, walls: Sequence[int] = ()) -> GeneratorReport:
+    def _on_own_panels(
+        self, model: ScalarProcess, walls: Sequence[int] = (), least: float = SMALLEST_BARRIER
+    ) -> GeneratorReport:
         """Analyse a model on panels of its own, held at the sides `walls`, 0 or 1.
 
-        Without a barrier before the walls nothing is reported.
+        Without a barrier of at least so many kT before the walls nothing is reported.
         """
         report, observed = self.report, self.observed
         nothing = GeneratorReport(False, None, model.bounds, "natural")
@@ -322,7 +332,7 @@ class PerturbedLineAnalysis:
         landscape, fixed = resolve(
             model, window, ends, [self._points], depth_for(self._n_rates, DEPTH)
         )
-        if not has_barrier(landscape, walls):
+        if not has_barrier(landscape, walls, least):
             return nothing
         has_distribution = ends_problem(ends, fixed, observed) is None
         if not has_distribution:
@@ -337,7 +347,10 @@ class PerturbedLineAnalysis:
                     return replace(held, ergodic=False)
             closed = None if report.stationary is None else self._closed_at_data(model)
             if closed is not None:
-                return replace(self._on_own_panels(closed), ergodic=False)
+                found = self._on_own_panels(
+                    closed, artificial_ends(closed.bounds, model), LEAST_FALL
+                )
+                return replace(found, ergodic=False)
         return self._report(
             model,
             landscape,

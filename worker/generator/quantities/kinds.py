@@ -62,7 +62,9 @@ def _not_negative(values: FloatArray) -> FloatArray:
 
 
 def _above_middle(values: FloatArray) -> FloatArray:
-    return np.asarray(values - values[..., values.shape[-1] // 2, None])
+    # A potential is infinite where a model has reflecting ends before the grid's.
+    with np.errstate(invalid="ignore"):
+        return np.asarray(values - values[..., values.shape[-1] // 2, None])
 
 
 def _above_lowest(values: FloatArray) -> FloatArray:

@@ -90,11 +90,13 @@ def artificial_ends(bounds: Range, model: ScalarProcess) -> list[int]:
     return [side for side in (0, 1) if bounds[side] != model.bounds[side]]
 
 
-def has_barrier(landscape: Landscape, walls: Sequence[int]) -> bool:
-    """Return whether there is a barrier before each of the artificial ends."""
+def has_barrier(
+    landscape: Landscape, walls: Sequence[int], least: float = SMALLEST_BARRIER
+) -> bool:
+    """Return whether there is a barrier of at least so many kT before each artificial end."""
     _, psi, log_a = landscape.at_nodes
     fall = np.max(psi - log_a) - (psi - log_a)
-    return all(fall.ravel()[-side] >= SMALLEST_BARRIER for side in walls)
+    return all(fall.ravel()[-side] >= least for side in walls)
 
 
 def turning_points(
