@@ -272,7 +272,7 @@ def _change(pairs: list[tuple[Row, Row]]) -> str:
         for x, y in zip(np.atleast_1d(a["held"]), np.atleast_1d(b["held"]), strict=True)
     ]
     ratios = [
-        [np.log(b[key] / a[key]) for a, b in pairs if a.get(key, 0) > 0 and b.get(key, 0) > 0]
+        [np.log(b[key] / a[key]) for a, b in pairs if _usual(a, key) and _usual(b, key)]
         for key in ("width", "error")
     ]
     width, error = (f"{np.exp(np.mean(r)):.3f}" if r else "–" for r in ratios)
@@ -281,3 +281,8 @@ def _change(pairs: list[tuple[Row, Row]]) -> str:
         f"| {sum(x and not y for x, y in held)} | {sum(y and not x for x, y in held)} "
         f"| {width} | {error}"
     )
+
+
+def _usual(of: Row, key: str) -> bool:
+    """Return whether a width or error has a logarithm."""
+    return 0 < of.get(key, 0) < np.inf
