@@ -1,4 +1,4 @@
-"""Tables of a survey, and two surveys beside each other; see `survey.py`."""
+"""Tables of a survey, and two surveys beside each other; see `__main__.py`."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.survey_systems import FIRST_IN_SPACE
+from benchmarks.survey.systems import FIRST_IN_SPACE
 
 Row = dict[str, Any]
 """What one system gave, as it stands in the file."""
@@ -285,4 +285,4 @@ def _change(pairs: list[tuple[Row, Row]]) -> str:
 
 def _usual(of: Row, key: str) -> bool:
     """Return whether a width or error has a logarithm."""
-    return 0 < of.get(key, 0) < np.inf
+    return bool(0 < of.get(key, 0) < np.inf)
