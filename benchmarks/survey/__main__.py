@@ -12,9 +12,9 @@ and is published with the held half. `--compare` sets two files beside each othe
 
 Columns are per cent ± binomial standard error (count). Coverage of b(x) and a(x) is pointwise at
 the 5, 25, 50, 75 and 95 % quantiles of the true law (in several variables: at five states of the
-path); widths and errors are the mean over these, relative to the rms of b and the mean of a; of
-other quantities relative to the truth; medians over systems. z is a term's value over its
-Cramér–Rao error, given the true support and the states that were visited.
+path); widths and errors are the mean over these, relative to the rms of the true b or a; of other
+quantities relative to the truth, of a covariance to the standard deviations; medians over systems.
+z is a term's value over its Cramér–Rao error, given the true support and the states visited.
 """
 
 import argparse

@@ -59,12 +59,9 @@ def surveyed(seed: int) -> Row:
     truth = truth_of(system)
     record = record_of(system, design, truth, seed)
     row["samples"] = len(record.data.states)
-    default = LibraryParameters()
     parameters = IdentificationParameters(
         seed=seed,
-        library=default
-        if system.degree is None
-        else LibraryParameters(polynomial_degree=system.degree),
+        library=LibraryParameters(polynomial_degree=system.degree),
         periodic={v: TURN * u for v, u in zip(system.variables, design.units, strict=True)}
         if system.periodic
         else {},
