@@ -25,7 +25,7 @@ from contract.identification import PAPER_PRESET, IdentificationParameters, Libr
 from worker import pipeline
 from worker.identification.data.trajectories import from_arrays
 from worker.identification.identified_model import ComponentFit, IdentifiedModel
-from worker.identification.model_sampling import confidence_interval
+from worker.identification.model_sampling import CoefficientEstimate, confidence_interval
 from worker.jobs.parameters import settings_of
 
 Coefficient = tuple[str, str]
@@ -66,11 +66,11 @@ class Found:
                 self.error.setdefault(key, []).append((found.value if found else 0.0) / value - 1)
                 self.limits.setdefault(key, []).append(limits[key])
                 if found is not None and found.std_error is not None:
-                    low, high = confidence_interval(
-                        found.value, found.std_error, found.rule_shift, 0.95
-                    )
+                    low, high = confidence_interval(found.estimates, 0.95)
                     self.held.setdefault(key, []).append(low < value < high)
-                    alone = confidence_interval(found.value, found.std_error, 0.0, 0.95)
+                    alone = confidence_interval(
+                        [CoefficientEstimate(1.0, found.value, found.std_error)], 0.95
+                    )
                     self.by_error.setdefault(key, []).append(alone[0] < value < alone[1])
 
 

@@ -10,6 +10,9 @@ from contract.curves import Bins
 from contract.results import Notice
 
 PositiveFinite = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+_Names = Annotated[tuple[Name, ...], Field(max_length=64)]
+_Axes = Annotated[str, Field(pattern=r"^[ntd]{1,3}$")]
+_Unit = Annotated[str, Field(min_length=1, max_length=40)]
 
 
 class Layout(Document):
@@ -26,25 +29,17 @@ class Layout(Document):
     id_column: Annotated[Name | None, Field(examples=["track"])] = None
     """Name or 1-based number of the column that identifies the trajectory of each row (long
     form)."""
-    state_columns: Annotated[
-        Annotated[tuple[Name, ...], Field(max_length=64)] | None, Field(examples=[["voltage"]])
-    ] = None
+    state_columns: Annotated[_Names | None, Field(examples=[["voltage"]])] = None
     """Names or 1-based numbers of the state columns, in the order x, y, z, x4, …"""
     orientation: Annotated[Literal["columns", "rows"] | None, Field(examples=["rows"])] = None
     """`columns`: one row per sample. `rows`: one row per trajectory of a single variable."""
-    axes: Annotated[
-        Annotated[str, Field(pattern=r"^[ntd]{1,3}$")] | None, Field(examples=["ntd"])
-    ] = None
+    axes: Annotated[_Axes | None, Field(examples=["ntd"])] = None
     """Meaning of each axis of an array: `n` trajectory, `t` time, `d` state variable; for
     example `ntd`."""
-    time_unit: Annotated[
-        Annotated[str, Field(min_length=1, max_length=40)] | None, Field(examples=["s"])
-    ] = None
+    time_unit: Annotated[_Unit | None, Field(examples=["s"])] = None
     """Unit of time. Calendar time stamps are converted to this unit (s, min, h, day, year); for
     plain numbers it is only a label."""
-    state_unit: Annotated[
-        Annotated[str, Field(min_length=1, max_length=40)] | None, Field(examples=["nm"])
-    ] = None
+    state_unit: Annotated[_Unit | None, Field(examples=["nm"])] = None
     """Unit of the state variables. It is only a label."""
     gap_factor: Annotated[float, Field(gt=1, le=1e6)] = 1.5
     """In a regularly sampled time series, a time step longer than this many sampling intervals

@@ -44,21 +44,13 @@ _PASSAGE = {
     "analysis": {"passages": [{"from": -1.0, "to": 1.0}]},
     "labels": {"experiment": "trap-17"},
 }
+_MODEL = {"model": DOUBLE_WELL}
+_WINDOWS = {"windows": {"count": 100, "share": 0.1}}
 _SETS = {"variants": [{}, {"selection": {"method": "pastis"}}]}
 _TABLE = (
     Kind("identification", IdentificationJob, IdentificationResult, ("on a dataset", _PASSAGE)),
-    Kind(
-        "generator",
-        GeneratorJob,
-        GeneratorResult,
-        ("a model given by its terms", {"model": DOUBLE_WELL}),
-    ),
-    Kind(
-        "rolling",
-        RollingJob,
-        RollingResult,
-        ("a window moved along the data", {"windows": {"count": 100, "share": 0.1}}),
-    ),
+    Kind("generator", GeneratorJob, GeneratorResult, ("a model given by its terms", _MODEL)),
+    Kind("rolling", RollingJob, RollingResult, ("a window moved along the data", _WINDOWS)),
     Kind("sweep", SweepJob, SweepResult, ("several sets of parameters", _SETS)),
 )
 KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _TABLE}

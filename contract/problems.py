@@ -42,9 +42,8 @@ def problem(
     code: str,
     title: str,
     detail: str,
-    *,
+    *hints: str,
     errors: tuple[ProblemError, ...] = (),
-    hints: tuple[str, ...] = (),
 ) -> Problem:
     """Build a problem whose type follows from its code."""
     return Problem(

@@ -71,10 +71,15 @@ class Term(Document):
     robust_std_error: float | None = None
     """Standard error from the scatter between blocks of the data."""
     ci: tuple[float, float] | None = None
-    """Confidence interval, from `std_error` and, if two sampling rules both describe the data,
-    the difference between them."""
+    """Confidence interval over all likely sets of terms, from the standard errors on each of them
+    and, if two sampling rules both describe the data, the difference between them. The coefficient
+    is zero in sets without the term. A term that was not selected has an interval only if it is
+    likely enough to widen it beyond zero."""
     z: float | None = None
     """Coefficient divided by `std_error`."""
+    probability: float | None = None
+    """Probability that the term belongs to the model, over all likely sets of terms; null if the
+    estimator gives none."""
 
 
 class Component(Document):
@@ -116,6 +121,9 @@ class Support(Document):
     penalty: float | None = None
     """For `lasso_cv`: the largest penalty at which the lasso keeps these terms, in standard
     errors."""
+    probability: float | None = None
+    """Probability that exactly these are the terms of the model; null if the estimator gives
+    none."""
 
 
 class CrossValidation(Document):

@@ -36,6 +36,10 @@ class CannotStart(Exception):
     """Error for what the operator must put right before the service can start."""
 
 
+REASONS = (CannotStart, BadSettings, BadKeyFile, WeakDurability, TracingMissing)
+"""Errors that the operator can put right; each names the setting or the file."""
+
+
 class Server(uvicorn.Server):
     """Uvicorn server that ends the requests waiting for jobs before it stops."""
 
@@ -47,14 +51,6 @@ class Server(uvicorn.Server):
         """Set the flag that waiting requests watch, then stop as Uvicorn does."""
         self._context.stopping.set()
         super().handle_exit(sig, frame)
-
-
-def settings_from_environment() -> ServiceSettings:
-    """Read the settings. Raises CannotStart, which names the invalid variable."""
-    try:
-        return read(ServiceSettings)
-    except BadSettings as error:
-        raise CannotStart(str(error)) from None
 
 
 def prepare_folder(settings: ServiceSettings) -> None:
@@ -94,7 +90,7 @@ def bind(settings: ServiceSettings) -> socket.socket:
 
 
 def check_store(settings: ServiceSettings) -> None:
-    """Check that the store is durable. Raises CannotStart if it is not.
+    """Check that the store is durable. Raises WeakDurability if it is not.
 
     A store that does not answer yet is no reason to stop: requests are answered with 503 until it
     does.
@@ -102,8 +98,6 @@ def check_store(settings: ServiceSettings) -> None:
     client = connect(settings.redis_url)
     try:
         check_durability(client, allow_weak=settings.allow_weak_durability)
-    except WeakDurability as error:
-        raise CannotStart(str(error)) from None
     except StoreUnavailable as error:
         _log.warning("the store does not answer yet", error=str(error))
     finally:
@@ -111,8 +105,8 @@ def check_store(settings: ServiceSettings) -> None:
 
 
 def serve() -> None:
-    """Serve until SIGINT or SIGTERM. Raises CannotStart."""
-    settings = settings_from_environment()
+    """Serve until SIGINT or SIGTERM. Raises whatever `REASONS` names."""
+    settings = read(ServiceSettings)
     prepare_folder(settings)
     configure_logs()
     check_store(settings)
@@ -120,7 +114,7 @@ def serve() -> None:
     tempfile.tempdir = str(settings.scratch.resolve())
     try:
         app = create_app(settings)
-    except (BadKeyFile, TracingMissing, OSError) as error:
+    except OSError as error:  # of the key file
         raise CannotStart(str(error)) from None
     context: Context = app.state.context
     if not settings.on_loopback and not context.keys.current():
@@ -154,7 +148,7 @@ def main() -> int:
     """Run the service and return the exit status."""
     try:
         serve()
-    except CannotStart as error:
+    except REASONS as error:
         print(f"itoscope: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

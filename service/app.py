@@ -63,16 +63,8 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.context = context
-    for router in (
-        datasets.router,
-        jobs.router,
-        events.router,
-        pages.reports,
-        schemas.router,
-        events.webhooks,
-        health.router,
-        pages.router,
-    ):
+    described = (datasets.router, jobs.router, events.router, pages.reports, schemas.router)
+    for router in (*described, events.webhooks, health.router, pages.router):
         app.include_router(router)
     errors.install(app)
     interface.install(app)

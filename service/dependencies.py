@@ -109,9 +109,7 @@ def _admitted(request: Request, context: Context, scope: str) -> Key:
         raise Refusal(
             "forbidden",
             f"This API key lacks the scope `{scope}`.",
-            hints=(
-                f"The operator creates keys with python -m service.access new --scope {scope}.",
-            ),
+            f"The operator creates keys with python -m service.access new --scope {scope}.",
         )
     return key
 
@@ -141,12 +139,9 @@ def unauthorized() -> Refusal:
     return Refusal(
         "unauthorized",
         "This address requires a valid API key.",
-        hints=(
-            "Send Authorization: Bearer <key>. "
-            "The operator creates keys with python -m service.access new.",
-            "While no keys exist, only requests to http://127.0.0.1 and http://localhost are "
-            "answered.",
-        ),
+        "Send Authorization: Bearer <key>. "
+        "The operator creates keys with python -m service.access new.",
+        "While no keys exist, only requests to http://127.0.0.1 and http://localhost are answered.",
         headers={"WWW-Authenticate": 'Bearer realm="itoscope"'},
     )
 

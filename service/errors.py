@@ -1,6 +1,6 @@
 """Problem responses: the one table that maps exceptions to problem codes and HTTP statuses."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import structlog
 from fastapi import FastAPI, Request, Response
@@ -8,7 +8,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from contract.problems import Problem, ProblemError
+from contract.problems import ProblemError, problem
 from service.readers.errors import UnreadableData
 from service.validation_errors import parameter_faults
 from storage.disk_errors import is_full, is_passing
@@ -69,9 +69,8 @@ class Refusal(Exception):
         self,
         code: str,
         detail: str,
-        *,
+        *hints: str,
         errors: tuple[ProblemError, ...] = (),
-        hints: tuple[str, ...] = (),
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(detail)
@@ -87,77 +86,27 @@ def answer(request: Request, refusal: Refusal, *, status: int | None = None) -> 
     usual_status, title = CODES.get(refusal.code, (422, "The data cannot be used"))
     status = status or usual_status
     request_id = request.scope.get("request_id")
-    body = Problem(
-        type=f"urn:itoscope:problem:{refusal.code}",
-        title=title,
-        status=status,
-        code=refusal.code,
-        detail=refusal.detail,
-        instance=f"urn:itoscope:request:{request_id}" if request_id else None,
-        errors=refusal.errors,
-        hints=refusal.hints,
+    said = problem(
+        status, refusal.code, title, refusal.detail, *refusal.hints, errors=refusal.errors
     )
+    instance = f"urn:itoscope:request:{request_id}" if request_id else None
+    body = said.model_copy(update={"instance": instance})
     return Response(
         body.model_dump_json(), status, headers=refusal.headers, media_type=PROBLEM_JSON
     )
 
 
-def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refusal)
-    return answer(request, error)
-
-
-def _unreadable(request: Request, error: Exception) -> Response:
-    assert isinstance(error, UnreadableData)
-    return answer(
-        request,
-        Refusal(error.code, error.detail, errors=error.errors, hints=error.hints),
-        status=error.status,
-    )
-
-
-def _invalid_parameters(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
-    faults = parameter_faults(error.errors())
-    return answer(
-        request,
-        Refusal("invalid-request", "; ".join(fault.detail for fault in faults), errors=faults),
-    )
-
-
-def _http(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    match error.status_code:
-        case 404:
-            refusal = Refusal(
-                "not-found",
-                "There is nothing at this address.",
-                hints=("GET /docs lists the addresses.",),
-            )
-        case 405:
-            refusal = Refusal(
-                "method-not-allowed",
-                f"This address does not support {request.method}.",
-                headers=error.headers,
-            )
-        case _:
-            refusal = Refusal("invalid-request", str(error.detail), headers=error.headers)
-    return answer(request, refusal, status=error.status_code)
-
-
 _STORE_AWAY = Refusal(
     "store-unavailable",
     "The job store is not responding, so the request was not processed.",
-    hints=(
-        f"Repeat the request in {RETRY_SECONDS} seconds. "
-        "For new jobs, an Idempotency-Key makes this safe.",
-    ),
+    f"Repeat the request in {RETRY_SECONDS} seconds. "
+    "For new jobs, an Idempotency-Key makes this safe.",
     headers={"Retry-After": str(RETRY_SECONDS)},
 )
 _STORAGE_FULL = Refusal(
     "storage-full",
     "The disk or the memory of the job store is full. Nothing was saved.",
-    hints=("Delete datasets and jobs that are no longer needed, or contact the operator.",),
+    "Delete datasets and jobs that are no longer needed, or contact the operator.",
     headers={"Retry-After": "60"},
 )
 _REFUSALS: dict[type[Exception], Refusal] = {
@@ -166,29 +115,27 @@ _REFUSALS: dict[type[Exception], Refusal] = {
     IdempotencyMismatch: Refusal(
         "idempotency-mismatch",
         "This Idempotency-Key was already used for another job.",
-        hints=("Use a new key for a new job.",),
+        "Use a new key for a new job.",
     ),
     InvalidCursor: Refusal(
         "invalid-request",
         "This cursor is not valid.",
+        "Start again without a cursor.",
         errors=(ProblemError(detail="query parameter `cursor`: is not a cursor of this service"),),
-        hints=("Start again without a cursor.",),
     ),
     QueueFull: Refusal(
         "queue-full",
         "Too many jobs are waiting or running. This job was not accepted.",
-        hints=("Submit it again later.",),
+        "Submit it again later.",
         headers={"Retry-After": "10"},
     ),
     TooManyJobs: Refusal(
         "too-many-jobs",
         "Too many of your jobs are waiting or running. This job was not accepted.",
-        hints=("Submit it again when some of them have ended, or cancel some.",),
+        "Submit it again when some of them have ended, or cancel some.",
         headers={"Retry-After": "5"},
     ),
-    Forgotten: Refusal(
-        "gone", "This job was deleted or has expired.", hints=("Submit the job again.",)
-    ),
+    Forgotten: Refusal("gone", "This job was deleted or has expired.", "Submit the job again."),
     ClientDisconnect: Refusal(
         "body-timeout", "The connection closed before the body was complete."
     ),
@@ -196,32 +143,41 @@ _REFUSALS: dict[type[Exception], Refusal] = {
 """Refusals of the exceptions that always mean the same."""
 
 
-def _always(refusal: Refusal) -> Callable[[Request, Exception], Response]:
-    return lambda request, error: answer(request, refusal)
-
-
-def _disk_trouble(request: Request, error: Exception) -> Response:
-    assert isinstance(error, OSError)
-    if is_full(error):
-        return answer(request, _STORAGE_FULL)
-    if is_passing(error):
-        _log.warning("the disk is in trouble", error=str(error))
-        return answer(request, _STORE_AWAY)
-    raise error
-
-
-def install(app: FastAPI) -> None:
-    """Register the exception handlers.
+def _answered(request: Request, error: Exception) -> Response:
+    """Build the response to an exception. Raises it where it is the disk's, but no known trouble.
 
     service/requests/middleware.py turns every other exception into `internal-error`.
     """
-    app.exception_handlers.update(
-        {
-            Refusal: _refused,
-            UnreadableData: _unreadable,
-            RequestValidationError: _invalid_parameters,
-            OSError: _disk_trouble,
-            HTTPException: _http,
-            **{kind: _always(refusal) for kind, refusal in _REFUSALS.items()},
-        }
-    )
+    match error:
+        case Refusal():
+            return answer(request, error)
+        case UnreadableData():
+            refusal = Refusal(error.code, error.detail, *error.hints, errors=error.errors)
+            return answer(request, refusal, status=error.status)
+        case RequestValidationError():
+            faults = parameter_faults(error.errors())
+            detail = "; ".join(fault.detail for fault in faults)
+            return answer(request, Refusal("invalid-request", detail, errors=faults))
+        case HTTPException(status_code=404):
+            nothing = "There is nothing at this address."
+            return answer(request, Refusal("not-found", nothing, "GET /docs lists the addresses."))
+        case HTTPException(status_code=405):
+            detail = f"This address does not support {request.method}."
+            return answer(request, Refusal("method-not-allowed", detail, headers=error.headers))
+        case HTTPException():
+            refusal = Refusal("invalid-request", str(error.detail), headers=error.headers)
+            return answer(request, refusal, status=error.status_code)
+        case OSError() if is_full(error):
+            return answer(request, _STORAGE_FULL)
+        case OSError() if is_passing(error):
+            _log.warning("the disk is in trouble", error=str(error))
+            return answer(request, _STORE_AWAY)
+        case OSError():
+            raise error
+    return answer(request, next(_REFUSALS[kind] for kind in type(error).mro() if kind in _REFUSALS))
+
+
+def install(app: FastAPI) -> None:
+    """Register the exception handler."""
+    kinds = (Refusal, UnreadableData, RequestValidationError, OSError, HTTPException, *_REFUSALS)
+    app.exception_handlers.update(dict.fromkeys(kinds, _answered))

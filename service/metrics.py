@@ -4,7 +4,8 @@ Metrics of jobs are read from the store on request, so that it does not matter w
 answers. Metrics of requests belong to this process alone.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -101,33 +102,37 @@ class _Jobs(Collector):
             "itoscope_store_memory_ratio", "Share of the store's memory that is in use.", memory
         )
         yield GaugeMetricFamily("itoscope_workers", "Workers heard of lately.", workers)
-        serving = GaugeMetricFamily(
-            "itoscope_queue_workers", "Those of them that serve a queue.", labels=("queue",)
-        )
-        for queue, number in queues.items():
-            serving.add_metric((queue,), number)
-        yield serving
-        jobs = GaugeMetricFamily("itoscope_jobs", "Jobs that wait or run.", labels=("state",))
-        jobs.add_metric(("queued",), tally.queued)
-        jobs.add_metric(("running",), tally.running)
-        yield jobs
+        meaning = "Those of them that serve a queue."
+        yield _family(GaugeMetricFamily, "itoscope_queue_workers", meaning, "queue", queues)
+        states = {"queued": tally.queued, "running": tally.running}
+        yield _family(GaugeMetricFamily, "itoscope_jobs", "Jobs that wait or run.", "state", states)
         yield GaugeMetricFamily(
             "itoscope_oldest_queued_seconds",
             "How long the first of the waiting jobs has waited.",
             tally.oldest_queued_seconds,
         )
-        happened = CounterMetricFamily(
-            "itoscope_job_events",
+        meaning = (
             "How often jobs were submitted, started, ended, lost their worker (lease_lost), or "
-            "were sent again (republished); webhooks were delivered or given up.",
-            labels=("event",),
+            "were sent again (republished); webhooks were delivered or given up."
         )
-        for event, number in tally.happened.items():
-            happened.add_metric((event,), number)
-        yield happened
+        happened = tally.happened
+        yield _family(CounterMetricFamily, "itoscope_job_events", meaning, "event", happened)
         stages = SummaryMetricFamily(
             "itoscope_stage_seconds", "How long jobs were in each stage.", labels=("stage",)
         )
         for stage, (number, seconds) in tally.stages.items():
             stages.add_metric((stage,), count_value=number, sum_value=seconds)
         yield stages
+
+
+def _family(
+    kind: type[GaugeMetricFamily | CounterMetricFamily],
+    name: str,
+    meaning: str,
+    label: str,
+    values: Mapping[Any, float],
+) -> Metric:
+    family = kind(name, meaning, labels=(label,))
+    for each, value in values.items():
+        family.add_metric((each,), value)
+    return family

@@ -56,12 +56,10 @@ def document_faults(error: ValidationError, given: Any, *inside: str) -> tuple[P
 
 def parameter_faults(findings: Sequence[Any]) -> tuple[ProblemError, ...]:
     """List the faults of path, query and header parameters."""
+    places = [(each["loc"][0], str(each["loc"][-1])[:200], _words(each)) for each in findings]
     return tuple(
-        ProblemError(
-            detail=f"{finding['loc'][0]} parameter `{str(finding['loc'][-1])[:200]}`: "
-            f"{_words(finding)}"
-        )
-        for finding in findings[:MOST]
+        ProblemError(detail=f"{kind} parameter `{name}`: {words}")
+        for kind, name, words in places[:MOST]
     )
 
 
@@ -69,11 +67,8 @@ def _words(finding: Any) -> str:
     if finding["type"] == "literal_error":
         return "must be " + str(finding["ctx"]["expected"])
     message = str(_WORDS.get(finding["type"], finding["msg"]))[:300]
-    return (
-        "must be" + message.removeprefix("Input should be")
-        if message.startswith("Input should be")
-        else message
-    )
+    theirs = "Input should be"
+    return "must be" + message.removeprefix(theirs) if message.startswith(theirs) else message
 
 
 def _of_the_best_alternative(error: ValidationError, given: Any) -> list[tuple[_Place, Any]]:

@@ -31,11 +31,9 @@ class Retention:
 
 def listed(given: Any) -> Any:
     """Split a setting of several values at its commas."""
-    return (
-        [name.strip() for name in given.split(",") if name.strip()]
-        if isinstance(given, str)
-        else given
-    )
+    if not isinstance(given, str):
+        return given
+    return [name.strip() for name in given.split(",") if name.strip()]
 
 
 class BadSettings(Exception):

@@ -7,16 +7,9 @@ import errno
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _PASSING = (
-    *_NO_ROOM,
-    errno.EIO,
-    errno.ESTALE,
-    errno.EROFS,
-    errno.EMFILE,
-    errno.ENFILE,
-    errno.ENOTCONN,
-    errno.EHOSTDOWN,
-    errno.ETIMEDOUT,
-)
+    *_NO_ROOM, errno.EIO, errno.ESTALE, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOTCONN,
+    errno.EHOSTDOWN, errno.ETIMEDOUT,
+)  # fmt: skip
 
 
 def is_full(error: OSError) -> bool:

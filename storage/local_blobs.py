@@ -16,13 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from contract.datasets import Dataset
-from storage.disk import (
-    copy_synced,
-    disk_errors,
-    folder_beside,
-    sync_folder,
-    write_synced,
-)
+from storage.disk import copy_synced, disk_errors, folder_beside, sync_folder, write_synced
 from storage.names import checked_tenant, dataset_place, is_dataset_id
 from storage.stores import InvalidCursor
 

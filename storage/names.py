@@ -48,9 +48,7 @@ def is_job_id(text: str) -> bool:
 
 def checked_event(text: str) -> str:
     """Return the id of a job's event, or raise ValueError where no event can have it."""
-    if not _EVENT.fullmatch(text):
-        raise ValueError(f"no event has the id {text!r}")
-    return text
+    return _checked(_EVENT, text, "no event has the id")
 
 
 def is_dataset_id(text: str) -> bool:
@@ -60,10 +58,7 @@ def is_dataset_id(text: str) -> bool:
 
 def result_name(job_id: str, attempt: int) -> str:
     """Return the name of the result that this attempt writes. Raise ValueError."""
-    name = f"{job_id}-{attempt}.json"
-    if not is_result_name(name):
-        raise ValueError(f"no result can be named {name!r}")
-    return name
+    return _checked(_RESULT, f"{job_id}-{attempt}.json", "no result can be named")
 
 
 def is_result_name(text: str) -> bool:
@@ -74,14 +69,12 @@ def is_result_name(text: str) -> bool:
 def part_name(pass_name: str, number: int | None = None, attempt: int | None = None) -> str:
     """Return the name of a pass's description, or of an attempt's part. Raise ValueError."""
     name = f"{pass_name}.npz" if number is None else f"{pass_name}-{number}-{attempt}.npz"
-    if not is_part_name(name):
-        raise ValueError(f"no part can be named {name!r}")
-    return name
+    return checked_part(name)
 
 
-def is_part_name(text: str) -> bool:
-    """Return whether a part can have this name."""
-    return _PART.fullmatch(text) is not None
+def checked_part(name: str) -> str:
+    """Return the name of a part, or raise ValueError where no part can have it."""
+    return _checked(_PART, name, "no part can be named")
 
 
 def dataset_place(tenant: str, dataset_id: str) -> str | None:
@@ -91,20 +84,21 @@ def dataset_place(tenant: str, dataset_id: str) -> str | None:
 
 def result_place(tenant: str, name: str) -> str:
     """Return the place of a result. Raise ValueError."""
-    if not is_result_name(name):
-        raise ValueError(f"no result can be named {name!r}")
-    return f"results/{checked_tenant(tenant)}/{name}"
+    checked = _checked(_RESULT, name, "no result can be named")
+    return f"results/{checked_tenant(tenant)}/{checked}"
 
 
 def parts_place(tenant: str, job_id: str) -> str:
     """Return the prefix of all parts of a job. Raise ValueError."""
-    if not is_job_id(job_id):
-        raise ValueError(f"no job has the id {job_id!r}")
-    return f"parts/{checked_tenant(tenant)}/{job_id}"
+    return f"parts/{checked_tenant(tenant)}/{_checked(_JOB, job_id, 'no job has the id')}"
 
 
 def part_place(tenant: str, job_id: str, name: str) -> str:
     """Return the place of a part. Raise ValueError."""
-    if not is_part_name(name):
-        raise ValueError(f"no part can be named {name!r}")
-    return f"{parts_place(tenant, job_id)}/{name}"
+    return f"{parts_place(tenant, job_id)}/{checked_part(name)}"
+
+
+def _checked(form: re.Pattern[str], text: str, fault: str) -> str:
+    if not form.fullmatch(text):
+        raise ValueError(f"{fault} {text!r}")
+    return text

@@ -154,12 +154,9 @@ def worker_lost(attempts: int) -> Problem:
         "worker-lost",
         "The worker was lost",
         f"The job was started {attempts} times, and each time its worker stopped without a result.",
-        hints=(
-            "The computation may need more memory than the worker has: "
-            "try fewer samples, kernels or terms.",
-            "If smaller jobs fail in the same way, the workers have a problem: "
-            "contact the operator.",
-        ),
+        "The computation may need more memory than the worker has: "
+        "try fewer samples, kernels or terms.",
+        "If smaller jobs fail in the same way, the workers have a problem: contact the operator.",
     )
 
 
@@ -173,7 +170,5 @@ def timed_out(timeout_seconds: float | None = None) -> Problem:
         "timed-out",
         "The job exceeded its time limit",
         f"The job was still running after {limit}.",
-        hints=(
-            "Increase `timeout_seconds`, or reduce the job: fewer samples, terms or eigenpairs.",
-        ),
+        "Increase `timeout_seconds`, or reduce the job: fewer samples, terms or eigenpairs.",
     )

@@ -143,13 +143,9 @@ class Traces:
         from opentelemetry.context import Context
 
         self._made.trace, self._made.span = trace_of(job_id)
-        started = self._tracer.start_span(
-            "submit",
-            context=Context(),
-            start_time=began,
-            attributes={"itoscope.job": job_id, **attributes},
-        )
-        started.end()
+        told = {"itoscope.job": job_id, **attributes}
+        start = self._tracer.start_span
+        start("submit", context=Context(), start_time=began, attributes=told).end()
 
     @contextmanager
     def attempt(self, job_id: str, attempt: int) -> Iterator["Attempt"]:

@@ -4,13 +4,8 @@ A copy of the source is given the kind `mean`, whose new files are in `tests/dum
 goes from the client to the worker and back.
 """
 
-import filecmp
 import json
-import os
-import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,9 +14,9 @@ import pytest
 
 from contract.kinds import KINDS
 from service.web.kinds import VIEWS
+from tests.source_copy import ROOT, copied_with, edited, named_in_contributing, run_in
 from worker.jobs.kinds import PROCEDURES
 
-ROOT = Path(__file__).resolve().parents[1]
 DUMMY = ROOT / "tests" / "dummy_kind"
 MOST_FILES = 8
 
@@ -63,31 +58,9 @@ ROWS = {
 """What is put into a table's file, and before what."""
 
 
-def tree(root: Path) -> dict[str, Path]:
-    """Every source file of the product, by its path."""
-    packages = [path.parent for path in root.glob("*/__init__.py")] + [root / "client"]
-    files = (
-        path
-        for package in packages
-        for path in package.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
-    )
-    return {path.relative_to(root).as_posix(): path for path in files}
-
-
 def with_the_dummy(copy: Path) -> Path:
     """The product's source with one more kind of job."""
-    for path, source in tree(ROOT).items():
-        (copy / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, copy / path)
-    for path, rows in ROWS.items():
-        text = (copy / path).read_text("utf-8")
-        for row, place in rows:
-            text, found = re.subn(
-                place, lambda match, row=row: row + match[0], text, count=1, flags=re.MULTILINE
-            )
-            assert found, f"{path} has no place for {row!r}"
-        (copy / path).write_text(text, "utf-8")
+    copied_with(copy, ROWS)
     for source in DUMMY.rglob("*/*.py"):
         shutil.copyfile(source, copy / source.relative_to(DUMMY))
     return copy
@@ -99,43 +72,16 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_kind_costs_the_files_that_contributing_names_and_no_others(copy: Path) -> None:
-    ours, theirs = tree(ROOT), tree(copy)
-    edited = {
-        path
-        for path in theirs
-        if path not in ours or not filecmp.cmp(ours[path], theirs[path], shallow=False)
-    }
-    section = re.search(
-        r"^## How to add a job kind\n(.*?)(?=^## |\Z)",
-        (ROOT / "CONTRIBUTING.md").read_text("utf-8"),
-        re.M | re.S,
-    )
-    assert section is not None
-    named = [
-        path.replace("<kind>", "mean")
-        for path in re.findall(r"^\d\. `([^`]+)`", section[1], re.MULTILINE)
-    ]
-    assert edited == set(named)
-    assert len(edited) <= MOST_FILES
+    named = named_in_contributing("How to add a job kind")
+    assert edited(copy) == {path.replace("<kind>", "mean") for path in named}
+    assert len(named) <= MOST_FILES
 
 
 def test_a_kind_that_was_added_goes_from_the_client_to_the_worker_and_back(
     copy: Path, tmp_path: Path, empty_redis_url: str
 ) -> None:
-    environment = {
-        **os.environ,
-        "PYTHONPATH": f"{copy}{os.pathsep}{copy / 'client'}",
-        "NUMBA_DISABLE_JIT": "1",
-    }
     answer = tmp_path / "found.json"
-    done = subprocess.run(
-        [sys.executable, DUMMY / "use.py", empty_redis_url, tmp_path / "data", answer],
-        env=environment,
-        cwd=copy,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
+    run_in(copy, DUMMY / "use.py", empty_redis_url, tmp_path / "data", answer)
     found: dict[str, Any] = json.loads(answer.read_text("utf-8"))
 
     assert found["outcomes"] == ["succeeded"]

@@ -13,6 +13,7 @@ from worker.generator.errors import GeneratorError
 from worker.generator.line.domain.positive_diffusion import narrowed_to_positive
 from worker.generator.plane.grid_refinement import Solution
 from worker.generator.process import DiffusionProcess
+from worker.generator.quantities.outcomes import Outcome, Reason
 from worker.generator.quantities.regions import Place, Region
 from worker.generator.uncertainty.confidence_intervals import confidence_intervals
 from worker.generator.uncertainty.intervals import Intervals
@@ -102,10 +103,11 @@ def analyse_model(
             cut = found.report.cut
     except GeneratorError as error:
         # The model remains valid without an analysis; the report gives the reason.
+        why = Reason(Outcome.NOT_ANALYSED, error.args[0])
         ends = model.process.domain[0] if one else (-np.inf, np.inf)
         return Analysed(
             GeneratorReport(
-                None, error.args[0], ends, "natural", domains=() if one else model.process.domain
+                None, why, ends, "natural", domains=() if one else model.process.domain
             ),
             None,
             tuple(not_analysed(error.args[0])),

@@ -27,7 +27,8 @@ def report_of(model: Model, passages: tuple[tuple[float, float], ...] = ()) -> G
 
 def density_at(model: Model, x: Floats) -> Floats:
     """Return the stationary density at states (n,); nan for a model without one."""
-    near = analysis_of(model).perturbed
+    perturbed = analysis_of(model).perturbed
+    near = None if perturbed is None else perturbed.geometry
     landscape = near.landscape if isinstance(near, PerturbedLineAnalysis) else None
     return np.full(x.shape, np.nan) if landscape is None else stationary.density_at(landscape, x)
 

@@ -7,8 +7,8 @@ import numpy as np
 from benchmarks.paper.dynamics import gap_of
 from benchmarks.paper.parts import Claim, Part, Table, number, spread
 from benchmarks.paper.runs import ESTIMATORS, PUBLISHED, TRUTH, Model, Run
-from worker.generator.line.stationary import local_relaxation
 from worker.generator.process import ScalarProcess
+from worker.generator.quantities.derived import local_relaxation
 from worker.identification.symbolic_process import from_terms
 
 SYSTEMS = ("multiplicative",)

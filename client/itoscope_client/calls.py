@@ -51,7 +51,7 @@ def get_dataset(dataset_id: str) -> Call:
 
 def list_datasets(limit: int, cursor: str | None) -> Call:
     """List a page of datasets."""
-    return Call("GET", "/v1/datasets", params=_given(limit=limit, cursor=cursor))
+    return Call("GET", "/v1/datasets", params=given(limit=limit, cursor=cursor))
 
 
 def delete_dataset(dataset_id: str) -> Call:
@@ -64,14 +64,8 @@ def create_job(job: Mapping[str, Any], idempotency_key: str | None, wait: int = 
     headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
     if wait:
         headers["Prefer"] = f"wait={wait}"
-    return Call(
-        "POST",
-        "/v1/jobs",
-        headers=headers,
-        json=dict(job),
-        repeatable=idempotency_key is not None,
-        wait=wait,
-    )
+    named = idempotency_key is not None
+    return Call("POST", "/v1/jobs", headers=headers, json=dict(job), repeatable=named, wait=wait)
 
 
 def validate_job(job: Mapping[str, Any]) -> Call:
@@ -87,23 +81,16 @@ def get_job(job_id: str, wait: int = 0) -> Call:
 def follow_job(job_id: str, last_event: str | None) -> Call:
     """Open the stream of a job's events, after the last one that was received."""
     headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
-    return Call(
-        "GET",
-        f"{_job(job_id)}/events",
-        headers=headers | ({"Last-Event-ID": last_event} if last_event else {}),
-    )
+    last = {"Last-Event-ID": last_event} if last_event else {}
+    return Call("GET", f"{_job(job_id)}/events", headers=headers | last)
 
 
 def list_jobs(
     limit: int, cursor: str | None, filters: Mapping[str, str | None], labels: Mapping[str, str]
 ) -> Call:
     """List a page of jobs that pass the filters and have the labels."""
-    return Call(
-        "GET",
-        "/v1/jobs",
-        params=_given(limit=limit, cursor=cursor, **filters)
-        | {f"label.{name}": value for name, value in labels.items()},
-    )
+    own = {f"label.{name}": value for name, value in labels.items()}
+    return Call("GET", "/v1/jobs", params=given(limit=limit, cursor=cursor, **filters) | own)
 
 
 def get_result(job_id: str) -> Call:
@@ -130,5 +117,6 @@ def _job(job_id: str) -> str:
     return f"/v1/jobs/{quote(job_id, safe='')}"
 
 
-def _given(**values: Any) -> dict[str, Any]:
+def given(**values: Any) -> dict[str, Any]:
+    """Return the values that are not None, by name."""
     return {name: value for name, value in values.items() if value is not None}

@@ -7,6 +7,12 @@ from typing import Any
 
 import httpx
 
+__all__ = [
+    "Busy", "Conflict", "Fault", "Gone", "InputError", "InvalidAnswer", "InvalidRequest",
+    "ItoscopeError", "JobCancelled", "JobFailed", "MissingDependency", "NoModel", "NotFound",
+    "Problem", "ServerError", "TooLarge", "Unauthorized", "Unreachable", "UnreadableData",
+]  # fmt: skip
+
 
 class ItoscopeError(Exception):
     """The base of every exception that this client raises."""
@@ -125,14 +131,10 @@ class JobFailed(Problem):
 
 
 _BY_CODE: Mapping[str, type[Problem]] = {
-    "unreadable-data": UnreadableData,
-    "empty-file": UnreadableData,
-    "layout-mismatch": UnreadableData,
-    "too-few-samples": UnreadableData,
-    "constant-data": UnreadableData,
-    "unsupported-media-type": UnreadableData,
-    "gone": Gone,
-}
+    "unreadable-data": UnreadableData, "empty-file": UnreadableData,
+    "layout-mismatch": UnreadableData, "too-few-samples": UnreadableData,
+    "constant-data": UnreadableData, "unsupported-media-type": UnreadableData, "gone": Gone,
+}  # fmt: skip
 _BY_STATUS: Mapping[int, type[Problem]] = {
     401: Unauthorized, 403: Unauthorized, 404: NotFound, 409: Conflict, 410: Gone, 413: TooLarge,
     429: Busy, 502: Busy, 503: Busy, 504: Busy, 507: TooLarge,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
+from itoscope_client.calls import given
 from itoscope_client.errors import InputError
 from itoscope_client.flows import Flow
 from itoscope_client.inputs import LayoutOptions
@@ -75,7 +76,7 @@ class Kinds(Operations):
 
         The other parameters and the errors are those of `identify`.
         """
-        job = {"kind": "rolling", **_given(windows=windows, parameters=parameters, labels=labels)}
+        job = {"kind": "rolling", **given(windows=windows, parameters=parameters, labels=labels)}
         return Rolling(
             (yield from of_data(data, t, layout, job, self._retries, listener(progress), timeout))
         )
@@ -107,7 +108,7 @@ class Kinds(Operations):
             raise InputError(
                 f"`over` is a list of parameters, one object for each model: {example}"
             )
-        asked = _given(parameters=parameters, analysis=analysis, labels=labels)
+        asked = given(parameters=parameters, analysis=analysis, labels=labels)
         job = {"kind": "sweep", "variants": [dict(put) for put in over], **asked}
         document = yield from of_data(
             data, t, layout, job, self._retries, listener(progress), timeout
@@ -155,7 +156,7 @@ def identification(
     """Return the document of an identification job without its dataset."""
     return {
         "kind": "identification",
-        **_given(parameters=parameters, analysis=analysis, preset=preset, labels=labels),
+        **given(parameters=parameters, analysis=analysis, preset=preset, labels=labels),
     }
 
 
@@ -169,7 +170,7 @@ def _generator(
         source: Any = model.source
     else:
         source = {"job": model} if isinstance(model, str) else dict(model)
-    return {"kind": "generator", "model": source, **_given(analysis=analysis, labels=labels)}
+    return {"kind": "generator", "model": source, **given(analysis=analysis, labels=labels)}
 
 
 def _place(place: Any) -> Any:
@@ -185,7 +186,3 @@ def _place(place: Any) -> Any:
     raise InputError(
         f"a place is a number, a point [x, y], or a region {{'x': (0.8, None)}}, not {place!r}"
     )
-
-
-def _given(**values: Any) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}

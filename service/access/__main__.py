@@ -38,15 +38,12 @@ def main(arguments: list[str] | None = None) -> int:
         settings = read(ServiceSettings)
         match chosen.command:
             case "new":
-                print(
-                    keyring.add(
-                        settings.key_file, chosen.tenant, chosen.scope or USUAL, chosen.name
-                    )
-                )
+                scopes = chosen.scope or USUAL
+                print(keyring.add(settings.key_file, chosen.tenant, scopes, chosen.name))
             case "list":
                 for key in keyring.read(settings.key_file).entries:
-                    scopes = ",".join(scope for scope in SCOPES if scope in key.scopes) or "revoked"
-                    print(f"{key.id}  {key.tenant:<20} {scopes:<16} {key.name or ''}".rstrip())
+                    rights = ",".join(scope for scope in SCOPES if scope in key.scopes) or "revoked"
+                    print(f"{key.id}  {key.tenant:<20} {rights:<16} {key.name or ''}".rstrip())
             case "revoke":
                 key = keyring.revoke(settings.key_file, chosen.id)
                 print(f"{key.id} of {key.tenant} opens nothing any more")

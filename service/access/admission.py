@@ -67,7 +67,7 @@ class Admission:
             raise Refusal(
                 "too-many-requests",
                 f"This API key is limited to {allowance.limit} requests per minute.",
-                hints=("Wait for jobs with Prefer: wait=60 instead of frequent requests.",),
+                "Wait for jobs with Prefer: wait=60 instead of frequent requests.",
                 headers={**allowance.headers, "Retry-After": str(allowance.reset)},
             )
         return allowance
@@ -81,10 +81,8 @@ class Admission:
             raise Refusal(
                 "storage-full",
                 "The job store is nearly full.",
-                hints=(
-                    "Delete jobs that are no longer needed (DELETE /v1/jobs/{id}), or contact the "
-                    "operator.",
-                ),
+                "Delete jobs that are no longer needed (DELETE /v1/jobs/{id}), or contact the "
+                "operator.",
                 headers={"Retry-After": "60"},
             )
 
@@ -101,7 +99,7 @@ class Admission:
             raise Refusal(
                 "storage-full",
                 "The disk is nearly full. Nothing was saved.",
-                hints=("Delete datasets that are no longer needed, or contact the operator.",),
+                "Delete datasets that are no longer needed, or contact the operator.",
                 headers={"Retry-After": "60"},
             )
 
@@ -113,10 +111,8 @@ class Admission:
             raise Refusal(
                 "quota-exceeded",
                 f"Your datasets use {stored / 1e6:.0f} MB; the quota is {quota / 1e6:.0f} MB.",
-                hints=(
-                    "Delete datasets with DELETE /v1/datasets/{id}; results computed from them are "
-                    "kept.",
-                ),
+                "Delete datasets with DELETE /v1/datasets/{id}; results computed from them are "
+                "kept.",
             )
 
     def kept(self, tenant: str, size: int) -> None:

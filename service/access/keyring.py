@@ -11,7 +11,7 @@ import re
 import secrets
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 SCOPES = ("read", "write", "admin")
@@ -84,7 +84,9 @@ def read(path: Path) -> Keys:
         return Keys()
     except UnicodeDecodeError:
         raise BadKeyFile(f"{path} is not a text file") from None
-    return Keys(tuple(_parsed(path, number, line.strip()) for number, line in _lines(text)))
+    lines = enumerate(text.splitlines(), 1)
+    written = [(number, line) for number, line in lines if line.strip() and line[0] != "#"]
+    return Keys(tuple(_parsed(path, number, line.strip()) for number, line in written))
 
 
 class KeyRing:
@@ -151,7 +153,7 @@ def revoke(path: Path, key_id: str) -> Key:
         raise BadKeyFile(
             f"{len(found) or 'no'} keys have an id that begins with {key_id!r}; `list` shows them"
         )
-    revoked = Key(found[0].tenant, found[0].sha256, frozenset(), found[0].name)
+    revoked = replace(found[0], scopes=frozenset())
     kept = [
         revoked.line if found[0].sha256 in line else line
         for line in path.read_text("utf-8").splitlines()
@@ -166,14 +168,6 @@ def revoke(path: Path, key_id: str) -> Key:
         Path(aside).unlink(missing_ok=True)
         raise
     return revoked
-
-
-def _lines(text: str) -> Iterable[tuple[int, str]]:
-    return (
-        (number, line)
-        for number, line in enumerate(text.splitlines(), 1)
-        if line.strip() and not line.startswith("#")
-    )
 
 
 def _parsed(path: Path, number: int, line: str) -> Key:

@@ -104,16 +104,7 @@ _QUEUED = JobRecord(
     dataset=DATASET,
     labels={"experiment": "trap-17"},
     request=IdentificationJob.model_validate(IDENTIFICATION),
-    links={
-        name: f"/v1/jobs/{JOB}{end}"
-        for name, end in (
-            ("self", ""),
-            ("events", "/events"),
-            ("result", "/result"),
-            ("cancel", "/cancel"),
-        )
-    },
-)
+).linked
 _SUCCEEDED = _QUEUED.model_copy(
     update={
         "state": "succeeded",
@@ -121,12 +112,11 @@ _SUCCEEDED = _QUEUED.model_copy(
         "finished_at": _NOON.replace(second=2),
         "progress": Progress(fraction=1.0, stage="succeeded"),
         "attempt": 1,
-        "links": {name: address for name, address in _QUEUED.links.items() if name != "cancel"},
     }
-)
+).linked
 _CANCELLED = _QUEUED.model_copy(
-    update={"state": "cancelled", "finished_at": _NOON.replace(second=1), "links": _SUCCEEDED.links}
-)
+    update={"state": "cancelled", "finished_at": _NOON.replace(second=1)}
+).linked
 RESULT = GeneratorResult(
     job=JOB,
     model=Model(
@@ -172,72 +162,49 @@ def _whole(job: dict[str, Any]) -> Any:
     return _json(KINDS[job["kind"]].job.model_validate(job))
 
 
+def _answer(value: Any, status: str = "200") -> dict[str, dict[str, Any]]:
+    return {status: {"application/json": value}}
+
+
 Examples = dict[tuple[str, str], dict[str, dict[str, Any]]]
+_SUBMITTED = {"application/json": JOBS, "multipart/form-data": {"all in one": WITH_FILE}}
 
 REQUESTS: Examples = {
     ("post", "/v1/datasets"): {
         "text/csv": {"a record": CSV},
         "multipart/form-data": {"a form": {"file": CSV, "layout": {"time_unit": "s"}}},
     },
-    ("post", "/v1/jobs"): {
-        "application/json": JOBS,
-        "multipart/form-data": {"all in one": WITH_FILE},
-    },
-    ("post", "/v1/jobs/validate"): {
-        "application/json": JOBS,
-        "multipart/form-data": {"all in one": WITH_FILE},
-    },
+    ("post", "/v1/jobs"): _SUBMITTED,
+    ("post", "/v1/jobs/validate"): _SUBMITTED,
 }
 """Request bodies by operation, media type and name of the example."""
 
-RESPONSES: dict[tuple[str, str], dict[str, dict[str, Any]]] = {
-    ("post", "/v1/datasets"): {
-        "201": {"application/json": _json(_DATASET)},
-        "200": {"application/json": _json(_DATASET)},
-    },
-    ("get", "/v1/datasets"): {"200": {"application/json": _json(DatasetList(items=(_DATASET,)))}},
-    ("get", "/v1/datasets/{dataset_id}"): {"200": {"application/json": _json(_DATASET)}},
-    ("get", "/v1/datasets/{dataset_id}/preview"): {"200": {"application/json": _json(_PREVIEW)}},
-    ("post", "/v1/jobs"): {
-        "202": {"application/json": _json(_QUEUED)},
-        "200": {"application/json": _json(_SUCCEEDED)},
-    },
-    ("post", "/v1/jobs/validate"): {
-        "200": {"application/json": {"request": _whole(IDENTIFICATION), "estimated_seconds": 1.3}}
-    },
-    ("get", "/v1/jobs"): {
-        "200": {"application/json": _json(JobList(items=(_QUEUED,), next_cursor="41"))}
-    },
-    ("get", "/v1/jobs/{job_id}"): {"200": {"application/json": _json(_SUCCEEDED)}},
+_CHECKED = {"request": _whole(IDENTIFICATION), "estimated_seconds": 1.3}
+_LISTED = _json(JobList(items=(_QUEUED,), next_cursor="41"))
+_SCHEMAS = {"items": [{"name": "layout-1.0", "href": "/v1/schemas/layout-1.0"}]}
+_READY = {"status": "ready", "workers": 2, "queues": {"small": 2, "large": 1}}
+RESPONSES: Examples = {
+    ("post", "/v1/datasets"): _answer(_json(_DATASET), "201") | _answer(_json(_DATASET)),
+    ("get", "/v1/datasets"): _answer(_json(DatasetList(items=(_DATASET,)))),
+    ("get", "/v1/datasets/{dataset_id}"): _answer(_json(_DATASET)),
+    ("get", "/v1/datasets/{dataset_id}/preview"): _answer(_json(_PREVIEW)),
+    ("post", "/v1/jobs"): _answer(_json(_QUEUED), "202") | _answer(_json(_SUCCEEDED)),
+    ("post", "/v1/jobs/validate"): _answer(_CHECKED),
+    ("get", "/v1/jobs"): _answer(_LISTED),
+    ("get", "/v1/jobs/{job_id}"): _answer(_json(_SUCCEEDED)),
     ("get", "/v1/jobs/{job_id}/events"): {"200": {"text/event-stream": EVENT}},
-    ("get", "/v1/jobs/{job_id}/result"): {"200": {"application/json": _json(RESULT)}},
-    ("post", "/v1/jobs/{job_id}/cancel"): {"202": {"application/json": _json(_CANCELLED)}},
-    ("get", "/v1/schemas"): {
-        "200": {
-            "application/json": {
-                "items": [{"name": "layout-1.0", "href": "/v1/schemas/layout-1.0"}]
-            }
-        }
-    },
+    ("get", "/v1/jobs/{job_id}/result"): _answer(_json(RESULT)),
+    ("post", "/v1/jobs/{job_id}/cancel"): _answer(_json(_CANCELLED), "202"),
+    ("get", "/v1/schemas"): _answer(_SCHEMAS),
     ("get", "/v1/schemas/{name}"): {
         "200": {"application/schema+json": {"type": "object", "title": "Layout"}}
     },
-    ("get", "/v1/presets"): {
-        "200": {"application/json": {"items": [_json(preset) for preset in PRESET_LIST]}}
-    },
-    ("get", "/v1/webhooks/secret"): {
-        "200": {"application/json": {"key": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDazfHAnzLnmE="}}
-    },
-    ("get", "/healthz"): {"200": {"application/json": {"status": "ok"}}},
-    ("get", "/readyz"): {
-        "200": {
-            "application/json": {
-                "status": "ready",
-                "workers": 2,
-                "queues": {"small": 2, "large": 1},
-            }
-        }
-    },
+    ("get", "/v1/presets"): _answer({"items": [_json(preset) for preset in PRESET_LIST]}),
+    ("get", "/v1/webhooks/secret"): _answer(
+        {"key": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDazfHAnzLnmE="}
+    ),
+    ("get", "/healthz"): _answer({"status": "ok"}),
+    ("get", "/readyz"): _answer(_READY),
     ("get", "/metrics"): {"200": {"text/plain": METRICS}},
 }
 """Response bodies by operation, status and media type. Archives and pages have none."""

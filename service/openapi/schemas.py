@@ -85,13 +85,8 @@ def _section(name: str, part: Schema) -> str:
     lines = [f"## {name}", "", _text(part), "", "| field | type | default | |", "|---|---|---|---|"]
     required = part.get("required", ())
     for field, of in part["properties"].items():
-        default = (
-            "required"
-            if field in required
-            else f"`{_json(of['default'])}`"
-            if "default" in of
-            else ""
-        )
+        default = f"`{_json(of['default'])}`" if "default" in of else ""
+        default = "required" if field in required else default
         lines.append(f"| `{field}` | {_type(of)} | {default} | {_text(of)} |")
     return "\n".join([*lines, ""])
 

@@ -30,9 +30,8 @@ from service.readers.roles import (
     time_column,
     varies,
 )
-from service.readers.table import NOT_A_TIME, Column, Floats, Record, Table, Variable
+from service.readers.table import LARGEST_EXACT, NOT_A_TIME, Column, Floats, Record, Table, Variable
 
-_LARGEST_EXACT = 2**53
 _COUNTED_FROM_1970 = words("epoch unix unixtime unix_time timestamp timestamps time_stamp")
 
 
@@ -64,8 +63,8 @@ def record_of(table: Table, layout: Layout, limits: Limits, notes: Notes) -> Rec
     if not np.isfinite(values).any():
         raise UnreadableData(
             f"Every value of {states[0].title} is missing.",
+            "Check delimiter and decimal mark, or name other columns with state_columns.",
             code="too-few-samples",
-            hints=["Check delimiter and decimal mark, or name other columns with state_columns."],
         )
     chosen = time or frame
     times, unit, printed = (None, None, None) if chosen is None else _times(chosen, layout, notes)
@@ -128,10 +127,8 @@ def _state_columns(
         raise UnreadableData(
             f"No column remains for the state: {titles or 'there is none'}."
             + "".join(_grouped(column) for column in left),
-            hints=[
-                "A table needs at least one column of numbers besides time and identity.",
-                "Choose it with state_columns.",
-            ],
+            "A table needs at least one column of numbers besides time and identity.",
+            "Choose it with state_columns.",
         )
     if len(states) > 1:
         empty = [column for column in states if bool(np.isnan(column.numbers()).all())]
@@ -142,10 +139,8 @@ def _state_columns(
     if len(states) > limits.state_columns:
         raise UnreadableData(
             f"The table has {len(states)} state columns; at most {limits.state_columns} are read.",
-            hints=[
-                "Name the columns with state_columns.",
-                "If rows are trajectories, set orientation=rows.",
-            ],
+            "Name the columns with state_columns.",
+            "If rows are trajectories, set orientation=rows.",
         )
     return states
 
@@ -184,7 +179,7 @@ def _exact(column: Column, table: Table) -> Floats:
     """Return a column as (n,) float64. Raises UnreadableData where a whole number would change."""
     if column.values.dtype.kind == "i":
         missing = column.values == NOT_A_TIME
-        beyond = ~missing & ((column.values > _LARGEST_EXACT) | (column.values < -_LARGEST_EXACT))
+        beyond = ~missing & ((column.values > LARGEST_EXACT) | (column.values < -LARGEST_EXACT))
         if beyond.any():
             place = table.lines[int(np.flatnonzero(beyond)[0])]
             raise UnreadableData(
@@ -197,7 +192,7 @@ def _exact(column: Column, table: Table) -> Floats:
         place = table.lines[int(np.flatnonzero(np.isinf(values))[0])]
         raise UnreadableData(
             f"{table.row_word.capitalize()} {place}, {column.title}: the value is infinite.",
-            hints=["Write NaN for a missing value."],
+            "Write NaN for a missing value.",
         )
     return values
 

@@ -13,10 +13,9 @@ class UnreadableData(Exception):
     def __init__(
         self,
         detail: str,
-        *,
+        *hints: str,
         code: str = "unreadable-data",
         errors: Sequence["ProblemError"] = (),
-        hints: Sequence[str] = (),
         status: int = 422,
     ) -> None:
         """Describe what is wrong (`detail`, `errors`) and what to try (`hints`)."""
@@ -24,7 +23,7 @@ class UnreadableData(Exception):
         self.detail = detail
         self.code = code
         self.errors = tuple(errors)
-        self.hints = tuple(hints)
+        self.hints = hints
         self.status = status
 
     def to_json(self) -> dict[str, Any]:
@@ -42,17 +41,19 @@ class UnreadableData(Exception):
         """Restore an error from the JSON that `to_json` returned in another process."""
         from contract.problems import ProblemError
 
-        return cls(**{**given, "errors": [ProblemError(**error) for error in given["errors"]]})
+        rest = dict(given)
+        errors = [ProblemError(**error) for error in rest.pop("errors")]
+        return cls(rest.pop("detail"), *rest.pop("hints"), errors=errors, **rest)
 
 
 def too_large(detail: str, *hints: str) -> UnreadableData:
     """Make the error for more data than one upload may hold (413)."""
-    return UnreadableData(detail, code="too-large-data", status=413, hints=hints)
+    return UnreadableData(detail, *hints, code="too-large-data", status=413)
 
 
 def unsupported(detail: str, *hints: str) -> UnreadableData:
     """Make the error for a format that is not read (415)."""
-    return UnreadableData(detail, code="unsupported-media-type", status=415, hints=hints)
+    return UnreadableData(detail, *hints, code="unsupported-media-type", status=415)
 
 
 def layout_fault(field: str, detail: str, *hints: str) -> UnreadableData:
@@ -61,7 +62,7 @@ def layout_fault(field: str, detail: str, *hints: str) -> UnreadableData:
 
     return UnreadableData(
         detail,
+        *hints,
         code="layout-mismatch",
         errors=[ProblemError(detail=detail, pointer=f"#/layout/{field}")],
-        hints=hints,
     )

@@ -69,8 +69,6 @@ class Notes:
     dt_in_file: tuple[float, str | None, str] | None = None
     """Sampling interval that the file names outside its columns, its unit, and the words that name
     it."""
-    orientation: str | None = None
-    """Orientation that was inferred, as a value of Layout.orientation."""
     n_missing: int = 0
     n_duplicate_times: int = 0
     n_gaps: int = 0

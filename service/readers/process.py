@@ -97,10 +97,8 @@ def _failed(said: bytes) -> UnreadableData:
     structlog.get_logger().error("reader_failed", said=said[-4000:].decode("utf-8", "replace"))
     return UnreadableData(
         "The file could not be read: the reader crashed.",
-        hints=[
-            "Upload it as CSV or NPY written by another program, and report this file to the "
-            "service's operator."
-        ],
+        "Upload it as CSV or NPY written by another program, and report this file to the "
+        "service's operator.",
     )
 
 

@@ -178,16 +178,16 @@ def refuse_hopeless(read: Segmented, record: Record, notes: Notes) -> None:
         raise UnreadableData(
             f"There are too few samples: {detail}{missing}, and no two usable ones are "
             "consecutive.",
+            "A trajectory needs at least two samples in a row; an analysis needs hundreds.",
             code="too-few-samples",
-            hints=["A trajectory needs at least two samples in a row; an analysis needs hundreds."],
         )
     idle = [j for j in range(read.states.shape[1]) if np.ptp(read.states[:, j]) == 0.0]
     if len(idle) == read.states.shape[1]:
         raise UnreadableData(
             f"The data are constant: {_title(record, idle[0])} does not vary, every sample is "
             f"{read.states[0, idle[0]]:.6g}.",
+            "Check that the right column is read; name it with state_columns.",
             code="constant-data",
-            hints=["Check that the right column is read; name it with state_columns."],
         )
     for j in idle:
         notes.warn(
@@ -284,7 +284,7 @@ def _sampling(steps: Floats, read: Segmented) -> dict[str, Any]:
     if not np.isfinite(jitter):
         raise UnreadableData(
             f"The time steps range from {low:.3g} to {high:.3g}: this cannot be a time column.",
-            hints=["Name the column of time with time_column, or omit it and give dt."],
+            "Name the column of time with time_column, or omit it and give dt.",
         )
     median, low, high = (float(f"{step:.10g}") for step in (median, low, high))
     return {"median": median, "min": low, "max": high, "jitter": jitter, "source": read.source}

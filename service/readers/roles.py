@@ -146,7 +146,7 @@ def time_column(
     if {"year", "month"} <= {bare(column.name) for column in free if column.name}:
         raise UnreadableData(
             "Year and month are two columns.",
-            hints=["Join them into dates such as 2024-01-31, or omit them and give dt."],
+            "Join them into dates such as 2024-01-31, or omit them and give dt.",
         )
     stamps = [column for column in free if column.kind == "stamp"]
     numeric = [column for column in free if column.kind == "number"]

@@ -172,11 +172,9 @@ def _distinct(samples: Ordered, record: Record, dt: float | None, notes: Notes) 
             raise UnreadableData(
                 f"{n_different} samples repeat the time stamp of the sample before with another "
                 f"state, first at {place}.",
-                hints=[
-                    "If several trajectories are mixed, name the column that identifies them as "
-                    "id_column.",
-                    "If the time stamps are too coarse, give dt.",
-                ],
+                "If several trajectories are mixed, name the column that identifies them as "
+                "id_column.",
+                "If the time stamps are too coarse, give dt.",
             )
         notes.warn(
             "dt-disagrees",

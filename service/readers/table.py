@@ -11,6 +11,8 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
+LARGEST_EXACT = 2**53
+"""Largest number up to which every whole number is a double."""
 NOT_A_TIME = int(np.iinfo(np.int64).min)
 """Value of a missing time stamp among int64 ticks (NumPy's own NaT)."""
 

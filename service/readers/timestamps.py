@@ -102,7 +102,7 @@ def _any_form(
         raise UnreadableData(
             f"Row {lines[odd]}, {title}: '{shown(cells[odd])}' is written differently from the "
             "time stamps before it.",
-            hints=["Write all time stamps in one format, for instance 2024-01-31T12:00:00Z."],
+            "Write all time stamps in one format, for instance 2024-01-31T12:00:00Z.",
         )
     marked = bool(present) and "mark" in present[0].re.groupindex
     day_first = marked and _is_day_first(matches, title, notes)
@@ -129,7 +129,7 @@ def _match(cell: str, title: str, lines: Lines, k: int) -> re.Match[str]:
             return match
     raise UnreadableData(
         f"Row {lines[k]}, {title}: '{shown(cell)}' is not a time stamp.",
-        hints=["Write time stamps like 2024-01-31T12:00:00Z."],
+        "Write time stamps like 2024-01-31T12:00:00Z.",
     )
 
 

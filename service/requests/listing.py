@@ -47,9 +47,8 @@ async def job_page(request: Request) -> JobPage:
     given: dict[str, Any] = {}
     labels: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
-        here, key = (
-            (labels, name.removeprefix(_LABEL)) if name.startswith(_LABEL) else (given, name)
-        )
+        key = name.removeprefix(_LABEL)
+        here = labels if name.startswith(_LABEL) else given
         if key in here or name == "labels":
             fault = "is given as `label.NAME=VALUE`" if name == "labels" else "may be given once"
             raise RequestValidationError(
@@ -65,22 +64,16 @@ async def job_page(request: Request) -> JobPage:
 
 
 def _as_sent(location: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    return (
-        (_LABEL + str(location[1]),) if location[0] == "labels" and len(location) > 1 else location
-    )
+    labelled = location[0] == "labels" and len(location) > 1
+    return (_LABEL + str(location[1]),) if labelled else location
 
 
 def parameters() -> list[dict[str, Any]]:
     """List the query's parameters for the OpenAPI document."""
     described = []
     for name, schema in JobPage.model_json_schema()["properties"].items():
-        parameter = {
-            "name": name,
-            "in": "query",
-            "required": False,
-            "description": schema.pop("description"),
-            "schema": schema,
-        }
+        parameter = {"name": name, "in": "query", "required": False}
+        parameter |= {"description": schema.pop("description"), "schema": schema}
         if name == "labels":
             # With this style, each member of the object is a parameter of its own.
             parameter |= {"style": "form", "explode": True}

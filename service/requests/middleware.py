@@ -70,7 +70,7 @@ class ExchangeMiddleware:
                 refusal = Refusal(
                     "internal-error",
                     "An error occurred in the service. Your request may be correct.",
-                    hints=(f"Report the request id {request_id} to the operator.",),
+                    f"Report the request id {request_id} to the operator.",
                 )
                 await answer(request, refusal)(scope, receive, send_with_id)
             finally:

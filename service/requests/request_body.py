@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
 
 import anyio
 from fastapi import Request
@@ -29,7 +28,7 @@ async def chunks(request: Request, limit: int, idle_seconds: float) -> AsyncGene
         raise Refusal(
             "unsupported-media-type",
             "Compressed bodies are not accepted.",
-            hints=("Send the content without Content-Encoding.",),
+            "Send the content without Content-Encoding.",
         )
     size = 0
     stream = request.stream()
@@ -40,10 +39,7 @@ async def chunks(request: Request, limit: int, idle_seconds: float) -> AsyncGene
         except TimeoutError:
             detail = f"No data arrived for {idle_seconds:g} seconds after the first {size} bytes."
             raise Refusal(
-                "body-timeout",
-                detail,
-                hints=("Send the request again.",),
-                headers={"Connection": "close"},
+                "body-timeout", detail, "Send the request again.", headers={"Connection": "close"}
             ) from None
         if not chunk:
             return
@@ -67,26 +63,24 @@ async def whole(request: Request, limit: int, idle_seconds: float) -> bytes:
 def too_large(limit: int) -> Refusal:
     """Build the refusal of a body that is larger than `limit` bytes."""
     detail = f"The body may not exceed {limit / 1e6:g} MB."
-    hints = (
+    return Refusal(
+        "body-too-large",
+        detail,
         "Split the trajectories over several datasets, or upload a denser format such as NPY or "
         "Parquet.",
+        headers={"Connection": "close"},
     )
-    return Refusal("body-too-large", detail, hints=hints, headers={"Connection": "close"})
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """A received form: the `file` part, if any, and the text of the other parts."""
-
-    file: UploadFile | None
-    fields: dict[str, bytes]
+Fields = dict[str, bytes]
+"""Text of a form's parts, by name."""
 
 
 @asynccontextmanager
 async def reading_form(
     request: Request, stream: AsyncGenerator[bytes], *, accepted: tuple[str, ...], field_limit: int
-) -> AsyncIterator[Form]:
-    """Read a form, and close its files at the end.
+) -> AsyncIterator[tuple[UploadFile | None, Fields]]:
+    """Yield a form's `file`, if any, and its other parts; close its files at the end.
 
     accepted      names of the fields that it may hold besides `file`
     field_limit   bytes of the largest field
@@ -112,9 +106,11 @@ async def reading_form(
         await data.close()
 
 
-async def _form_of(data: FormData, accepted: tuple[str, ...], field_limit: int) -> Form:
+async def _form_of(
+    data: FormData, accepted: tuple[str, ...], field_limit: int
+) -> tuple[UploadFile | None, Fields]:
     file: UploadFile | None = None
-    fields: dict[str, bytes] = {}
+    fields: Fields = {}
     for name, part in data.multi_items():
         if name != "file" and name not in accepted:
             raise _at(
@@ -136,7 +132,7 @@ async def _form_of(data: FormData, accepted: tuple[str, ...], field_limit: int) 
             fields[name] = part.encode("utf-8", "surrogatepass")
         else:
             fields[name] = await _text_of(part, name, field_limit)
-    return Form(file, fields)
+    return file, fields
 
 
 @contextmanager
@@ -161,6 +157,6 @@ def _at(name: str, fault: str, *hints: str) -> Refusal:
     return Refusal(
         "invalid-request",
         f"Part `{name}` {fault}.",
+        *hints,
         errors=(ProblemError(detail=fault, pointer=pointer(name)),),
-        hints=hints,
     )

@@ -61,7 +61,7 @@ def canonical(value: Any) -> bytes:
 
 
 def _refusal(reason: str, *hints: str) -> Refusal:
-    return Refusal("invalid-json", f"The body is not valid JSON: {reason}.", hints=hints)
+    return Refusal("invalid-json", f"The body is not valid JSON: {reason}.", *hints)
 
 
 def _too_deep() -> Refusal:

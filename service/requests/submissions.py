@@ -48,7 +48,7 @@ async def received(
             "unsupported-media-type",
             "A job must be sent as application/json, or as multipart/form-data with the parts "
             "`file` and `job`.",
-            hints=("With curl: -H 'Content-Type: application/json'",),
+            "With curl: -H 'Content-Type: application/json'",
         )
     body = await request_body.whole(
         request, context.settings.max_json_bytes, context.settings.body_idle_seconds
@@ -56,12 +56,7 @@ async def received(
     short = len(body) <= SHORT_BYTES
     given = strict_json.parse(body) if short else await run_sync(strict_json.parse, body)
     return await _resolved(
-        request,
-        context,
-        tenant,
-        given,
-        layout=uploads.layout(request, query, None),
-        short=short,
+        request, context, tenant, given, layout=uploads.layout(request, query, None), short=short
     )
 
 
@@ -69,14 +64,14 @@ async def _received_form(
     request: Request, context: Context, tenant: str, query: Layout
 ) -> tuple[Job, Dataset | None]:
     with uploads.scratch_folder(context.settings.scratch) as folder:
-        form = await uploads.form(request, context.settings, folder, "job", "layout")
-        if "job" not in form.fields:
-            hints = ('With curl: -F \'job={"kind": "identification"}\'',)
-            raise Refusal("invalid-request", "The form has no `job` part.", hints=hints)
+        upload, parts = await uploads.form(request, context.settings, folder, "job", "layout")
+        if "job" not in parts:
+            hint = 'With curl: -F \'job={"kind": "identification"}\''
+            raise Refusal("invalid-request", "The form has no `job` part.", hint)
         with request_body.within_field("job"):
-            given = strict_json.parse(form.fields["job"])
-        layout = uploads.layout(request, query, form.fields.get("layout"))
-        return await _resolved(request, context, tenant, given, upload=form.upload, layout=layout)
+            given = strict_json.parse(parts["job"])
+        layout = uploads.layout(request, query, parts.get("layout"))
+        return await _resolved(request, context, tenant, given, upload=upload, layout=layout)
 
 
 async def _resolved(
@@ -134,9 +129,8 @@ async def _resolved(
     if upload is not None:
         dataset, _ = await uploads.keep(context, tenant, upload, layout or Layout())
     else:
-        dataset = await _kept(
-            context, tenant, await run_sync(strict_json.canonical, data), layout or Layout()
-        )
+        body = await run_sync(strict_json.canonical, data)
+        dataset = await _kept(context, tenant, body, layout or Layout())
     _check_variables(job, dataset)
     return job.model_copy(update={"dataset": dataset.id}), dataset
 
@@ -270,18 +264,16 @@ def _invalid(what: str, faults: tuple[ProblemError, ...], hints: tuple[str, ...]
     first = f"{faults[0].pointer or '#'} {faults[0].detail}"
     more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
     return Refusal(
-        "invalid-request", f"{what} cannot be accepted: {first}{more}.", errors=faults, hints=hints
+        "invalid-request", f"{what} cannot be accepted: {first}{more}.", *hints, errors=faults
     )
 
 
 def _inside_data(fault: ProblemError) -> ProblemError:
     """Prefix a fault's pointer: to the reader, the inline data are a file of their own."""
     place = fault.pointer or "#"
-    return (
-        fault
-        if place.startswith("#/layout")
-        else fault.model_copy(update={"pointer": "#/data" + place.removeprefix("#")})
-    )
+    if place.startswith("#/layout"):
+        return fault
+    return fault.model_copy(update={"pointer": "#/data" + place.removeprefix("#")})
 
 
 async def _once(body: bytes) -> AsyncGenerator[bytes]:
@@ -327,7 +319,6 @@ def _increment(parameters: IdentificationParameters, variables: int) -> float:
     if variables == 1:
         return ONE_VARIABLE
     library = parameters.library
-    terms = comb(
-        variables + library.polynomial_degree, variables
-    ) + 2 * library.fourier_harmonics * len(parameters.periodic)
-    return SEVERAL * (terms + len(library.extra_terms)) * variables / 2
+    monomials = comb(variables + library.polynomial_degree, variables)
+    waves = 2 * library.fourier_harmonics * len(parameters.periodic)
+    return SEVERAL * (monomials + waves + len(library.extra_terms)) * variables / 2

@@ -145,9 +145,7 @@ def check_digest(upload: Upload, content_digest: str | None) -> None:
     theirs = [claim for claim in claims if claim.startswith("sha-256=")]
     if theirs and ours not in theirs:
         raise Refusal(
-            "digest-mismatch",
-            "The body was changed during transfer.",
-            hints=("Send the file again.",),
+            "digest-mismatch", "The body was changed during transfer.", "Send the file again."
         )
 
 
@@ -157,14 +155,6 @@ def _label(filename: str | None) -> str | None:
         return None
     last = filename.replace("\\", "/").rsplit("/", 1)[-1]
     return "".join(character for character in last if character.isprintable())[:200] or None
-
-
-@dataclass(frozen=True, slots=True)
-class UploadedForm:
-    """A form's file, if it had one, and the JSON text of its other parts."""
-
-    upload: Upload | None
-    fields: dict[str, bytes]
 
 
 def media_type(request: Request) -> str:
@@ -189,19 +179,16 @@ async def raw_upload(request: Request, settings: ServiceSettings, folder: Path) 
 
 async def form(
     request: Request, settings: ServiceSettings, folder: Path, *accepted: str
-) -> UploadedForm:
-    """Read a multipart form with a `file` and the `accepted` JSON parts. Raises Refusal."""
+) -> tuple[Upload | None, request_body.Fields]:
+    """Read a form's `file`, if any, and the JSON text of the `accepted` parts. Raises Refusal."""
     chunks = request_body.chunks(request, settings.max_upload_bytes, settings.body_idle_seconds)
     async with request_body.reading_form(
         request, chunks, accepted=accepted, field_limit=settings.max_job_bytes
-    ) as received:
-        if received.file is None:
-            return UploadedForm(None, received.fields)
-        said = (received.file.content_type or "").partition(";")[0].strip().lower()
-        upload = await spool(
-            pieces_of(received.file.file), folder, _said(said), received.file.filename
-        )
-        return UploadedForm(upload, received.fields)
+    ) as (file, fields):
+        if file is None:
+            return None, fields
+        said = _said((file.content_type or "").partition(";")[0].strip().lower())
+        return await spool(pieces_of(file.file), folder, said, file.filename), fields
 
 
 def layout(request: Request, query: Layout, part: bytes | None) -> Layout | None:

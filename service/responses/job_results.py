@@ -54,9 +54,7 @@ RETRY_AFTER = "1"
 def known(record: JobRecord | None) -> JobRecord:
     """Return the record. Raises Refusal (not-found) if there is none."""
     if record is None:
-        raise Refusal(
-            "not-found", "There is no such job.", hints=("GET /v1/jobs lists your jobs.",)
-        )
+        raise Refusal("not-found", "There is no such job.", "GET /v1/jobs lists your jobs.")
     return record
 
 
@@ -72,23 +70,20 @@ def stored_result(context: Context, tenant: str, job_id: str) -> tuple[JobRecord
     name = context.stores.jobs.result_name(tenant, job_id)
     body = context.stores.results.get(tenant, name) if name is not None else None
     if body is None:
-        raise Refusal(
-            "gone", "The result is no longer available.", hints=("Submit the job again.",)
-        )
+        raise Refusal("gone", "The result is no longer available.", "Submit the job again.")
     return record, body
 
 
 def _without_result(record: JobRecord) -> Refusal:
     if record.error is not None:
         return Refusal(
-            "job-failed", record.error.detail, errors=record.error.errors, hints=record.error.hints
+            "job-failed", record.error.detail, *record.error.hints, errors=record.error.errors
         )
     if record.state == "cancelled":
         return Refusal("job-cancelled", "The job was cancelled and has no result.")
-    hints = (f"Wait with GET /v1/jobs/{record.id} and Prefer: wait=60.",)
     return Refusal(
         "job-not-finished",
         f"The job is {record.state}.",
-        hints=hints,
+        f"Wait with GET /v1/jobs/{record.id} and Prefer: wait=60.",
         headers={"Retry-After": RETRY_AFTER},
     )

@@ -91,7 +91,7 @@ def _array(values: list[Any]) -> "npt.NDArray[Any] | None":
     if all(isinstance(value, str) for value in values):
         return np.array(values)
     shape = _shape(values)
-    if shape is None or _empty(values):
+    if shape is None or all(value is None for value in values):
         return None
     return np.array(_filled(values, shape), dtype="<f8").reshape(len(values), *shape)
 
@@ -109,10 +109,6 @@ def _shape(values: list[Any]) -> tuple[int, ...] | None:
 def _rows(value: Any) -> tuple[int, ...] | None:
     below = _shape(value) if isinstance(value, list) and value else None
     return None if below is None else (len(value), *below)
-
-
-def _empty(values: list[Any]) -> bool:
-    return all(value is None for value in values)
 
 
 def _filled(values: list[Any], shape: tuple[int, ...]) -> list[Any]:

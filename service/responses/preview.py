@@ -36,19 +36,12 @@ def preview(folder: Path, report: DatasetReport, points: int) -> DatasetPreview:
     for start, stop, trajectory in np.asarray(segments[shown]).tolist():
         pieces = max(1, min(stop - start, round(points * (stop - start) / total)))
         edges = np.linspace(start, stop, pieces + 1).astype(np.int64)
-        low, high = _extremes(states, edges)
-        stretches.append(
-            Stretch(
-                trajectory=trajectory,
-                times=tuple(np.asarray(times[edges[:-1]]).tolist()),
-                low={
-                    name: tuple(column.tolist()) for name, column in zip(names, low.T, strict=True)
-                },
-                high={
-                    name: tuple(column.tolist()) for name, column in zip(names, high.T, strict=True)
-                },
-            )
+        low, high = (
+            {name: tuple(column.tolist()) for name, column in zip(names, ends.T, strict=True)}
+            for ends in _extremes(states, edges)
         )
+        begins = tuple(np.asarray(times[edges[:-1]]).tolist())
+        stretches.append(Stretch(trajectory=trajectory, times=begins, low=low, high=high))
     return DatasetPreview(
         stretches=tuple(stretches),
         n_segments=len(segments),

@@ -56,39 +56,39 @@ def json_content(schema: str) -> dict[str, Any]:
     return {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
 
 
+BINARY = {"type": "string", "contentMediaType": "application/octet-stream"}
+
+
+def form_content(required: str, **documents: str) -> dict[str, Any]:
+    """Declare a form with a `file` and JSON parts, each by the name of its component schema."""
+    parts = {name: {"$ref": f"#/components/schemas/{schema}"} for name, schema in documents.items()}
+    form = {"type": "object", "required": [required], "properties": {"file": BINARY, **parts}}
+    encoding = {name: {"contentType": "application/json"} for name in documents}
+    return {"multipart/form-data": {"schema": form, "encoding": encoding}}
+
+
 FOREVER = "private, max-age=31536000, immutable"
 REVALIDATE = "private, no-cache"
 
 
 def document(
     request: Request,
-    value: Document,
+    value: Document | bytes,
     status: int = 200,
     *,
     headers: Mapping[str, str] | None = None,
     cache: str = REVALIDATE,
 ) -> Response:
-    """Respond with a document as JSON, or 304 if the request names its ETag."""
-    return json_bytes(
-        request, value.model_dump_json(by_alias=True).encode(), status, headers=headers, cache=cache
-    )
+    """Respond with a document, or one already encoded, as JSON; 304 if the request names its ETag.
 
-
-def json_bytes(
-    request: Request,
-    body: bytes,
-    status: int = 200,
-    *,
-    headers: Mapping[str, str] | None = None,
-    cache: str = REVALIDATE,
-) -> Response:
-    """Respond with encoded JSON, or 304 without a body if a safe request names its ETag."""
+    Only a safe request is answered with 304.
+    """
+    body = value if isinstance(value, bytes) else value.model_dump_json(by_alias=True).encode()
     fields = {"ETag": etag_of(body), "Cache-Control": cache, **(headers or {})}
     if unchanged(request, fields["ETag"]):
         return Response(status_code=304, headers=fields)
-    return Response(
-        body, status, headers={**fields, **digest_of(body)}, media_type="application/json"
-    )
+    fields |= digest_of(body)
+    return Response(body, status, headers=fields, media_type="application/json")
 
 
 def etag_of(body: bytes, representation: str = "") -> str:
@@ -131,7 +131,7 @@ def chosen(request: Request, offered: Sequence[str]) -> str:
         raise Refusal(
             "not-acceptable",
             f"This is available as {' and as '.join(offered)}.",
-            hints=(f"Send Accept: {offered[0]}, or no Accept header.",),
+            f"Send Accept: {offered[0]}, or no Accept header.",
             headers={"Vary": "Accept"},
         )
     return best

@@ -11,37 +11,25 @@ from service.errors import Refusal
 from service.requests import request_body, uploads
 from service.requests.listing import Page
 from service.responses.preview import preview
-from service.responses.representations import FOREVER, document, headers, problems
+from service.responses.representations import (
+    BINARY,
+    FOREVER,
+    document,
+    form_content,
+    headers,
+    problems,
+)
 
 router = APIRouter(prefix="/v1/datasets", tags=["datasets"])
 
-_BINARY = {"schema": {"type": "string", "contentMediaType": "application/octet-stream"}}
+_MEDIA_TYPES = (
+    "text/csv text/plain application/json application/x-npy application/x-npz "
+    "application/vnd.apache.parquet application/vnd.apache.arrow.file application/x-matlab-data "
+    "application/octet-stream"
+)
 _ACCEPTED: dict[str, Any] = {
-    **dict.fromkeys(
-        (
-            "text/csv",
-            "text/plain",
-            "application/json",
-            "application/x-npy",
-            "application/x-npz",
-            "application/vnd.apache.parquet",
-            "application/vnd.apache.arrow.file",
-            "application/x-matlab-data",
-            "application/octet-stream",
-        ),
-        _BINARY,
-    ),
-    "multipart/form-data": {
-        "schema": {
-            "type": "object",
-            "required": ["file"],
-            "properties": {
-                "file": {"type": "string", "contentMediaType": "application/octet-stream"},
-                "layout": {"$ref": "#/components/schemas/Layout"},
-            },
-        },
-        "encoding": {"layout": {"contentType": "application/json"}},
-    },
+    **{name: {"schema": BINARY} for name in _MEDIA_TYPES.split()},
+    **form_content("file", layout="Layout"),
 }
 
 
@@ -79,17 +67,11 @@ async def create_dataset(
     await run_sync(context.admission.body, request_body.announced(request))
     with uploads.scratch_folder(context.settings.scratch) as folder:
         if uploads.media_type(request) == uploads.FORM:
-            form = await uploads.form(request, context.settings, folder, "layout")
-            upload, layout = (
-                form.upload,
-                uploads.layout(request, query, form.fields.get("layout")),
-            )
+            upload, parts = await uploads.form(request, context.settings, folder, "layout")
+            layout = uploads.layout(request, query, parts.get("layout"))
             if upload is None:
-                raise Refusal(
-                    "invalid-request",
-                    "The form has no `file` part.",
-                    hints=("With curl: -F file=@data.csv",),
-                )
+                hint = "With curl: -F file=@data.csv"
+                raise Refusal("invalid-request", "The form has no `file` part.", hint)
         else:
             layout = uploads.layout(request, query, None)
             upload = await uploads.raw_upload(request, context.settings, folder)
@@ -188,5 +170,5 @@ def known_dataset(context: Context, tenant: str, dataset_id: str) -> Dataset:
 def unknown_dataset() -> Refusal:
     """Build the refusal of a request for an unknown dataset."""
     return Refusal(
-        "not-found", "There is no such dataset.", hints=("GET /v1/datasets lists your datasets.",)
+        "not-found", "There is no such dataset.", "GET /v1/datasets lists your datasets."
     )

@@ -82,7 +82,7 @@ async def follow_events(
             "invalid-request", "There is no event with this id.", errors=(fault,)
         ) from None
     if seen is None:
-        raise Refusal("not-found", "There is no such job.", hints=("GET /v1/jobs lists yours.",))
+        raise Refusal("not-found", "There is no such job.", "GET /v1/jobs lists yours.")
     if not seen and await _over(context, tenant, job_id):
         # The job may have ended between the two queries: then there is an event to send.
         seen = await run_sync(context.stores.jobs.events, tenant, job_id, last_event_id)
@@ -124,19 +124,15 @@ async def _stream(
         ):
             return
         try:
-            known, newest = (
-                newest,
-                await context.watch.newest_event(job_id, newest, KEEPALIVE_SECONDS),
-            )
+            known = newest
+            newest = await context.watch.newest_event(job_id, known, KEEPALIVE_SECONDS)
             if not still_admitted(request, context, tenant):
                 return
-            events = (
-                []
-                if newest == known
-                else await run_sync(context.stores.jobs.events, tenant, job_id, last)
-            )
-            if newest != known and not events and await _over(context, tenant, job_id):
-                return  # No event after `last` will ever come.
+            events = []
+            if newest != known:
+                events = await run_sync(context.stores.jobs.events, tenant, job_id, last)
+                if not events and await _over(context, tenant, job_id):
+                    return  # No event after `last` will ever come.
         except (Forgotten, StoreUnavailable):
             return  # The caller reconnects and then receives the problem.
         if not events:

@@ -67,7 +67,7 @@ async def readyz(context: Context, response: Response) -> Readiness:
         raise Refusal(
             "not-ready",
             f"No worker has reported in the last {silence:g} seconds. Jobs are accepted and wait.",
-            hints=("Start a worker: python -m worker.",),
+            "Start a worker: python -m worker.",
             headers={"Retry-After": str(RETRY_SECONDS)},
         )
     return Readiness(status="ready", workers=workers, queues=queues)

@@ -31,8 +31,8 @@ from service.responses.representations import (
     digest_of,
     document,
     etag_of,
+    form_content,
     headers,
-    json_bytes,
     json_content,
     problems,
     unchanged,
@@ -52,21 +52,7 @@ _WAIT = {
 }
 _ACCEPTED: dict[str, Any] = {
     **json_content("JobRequest"),
-    "multipart/form-data": {
-        "schema": {
-            "type": "object",
-            "required": ["job"],
-            "properties": {
-                "file": {"type": "string", "contentMediaType": "application/octet-stream"},
-                "job": {"$ref": "#/components/schemas/JobRequest"},
-                "layout": {"$ref": "#/components/schemas/Layout"},
-            },
-        },
-        "encoding": {
-            "job": {"contentType": "application/json"},
-            "layout": {"contentType": "application/json"},
-        },
-    },
+    **form_content("job", job="JobRequest", layout="Layout"),
 }
 _FOLLOWED = headers(
     Location="Address of the job.",
@@ -135,11 +121,8 @@ async def create_job(
     fingerprint = hashlib.sha256(
         strict_json.canonical(job.model_dump(mode="json", by_alias=True))
     ).hexdigest()
-    queue: QueueName = (
-        "large"
-        if submissions.estimated_seconds(job, dataset) > context.settings.large_job_seconds
-        else "small"
-    )
+    seconds = submissions.estimated_seconds(job, dataset)
+    queue: QueueName = "large" if seconds > context.settings.large_job_seconds else "small"
 
     # These steps share one thread, because each change of threads costs as much as the steps do.
     def submitted() -> Submission:
@@ -268,7 +251,7 @@ def get_result(request: Request, context: Context, tenant: Tenant, job_id: str) 
     form = chosen(request, ("application/json", npz.MEDIA_TYPE))
     varies = {"Vary": "Accept"}
     if form == "application/json":
-        return json_bytes(request, body, cache=FOREVER, headers=varies)
+        return document(request, body, cache=FOREVER, headers=varies)
     fields = {**varies, "ETag": etag_of(body, "-npz"), "Cache-Control": FOREVER}
     if unchanged(request, fields["ETag"]):
         return Response(status_code=304, headers=fields)
@@ -304,11 +287,10 @@ def delete_job(context: Context, tenant: Tenant, job_id: str) -> Response:
     """Delete the record and result of a job that has ended; any other must be cancelled first."""
     record = known(context.stores.jobs.get(tenant, job_id))
     if not retention_sweep.delete_job(context.stores, tenant, job_id, context.settings.retention):
-        hints = (f"POST /v1/jobs/{job_id}/cancel first.",)
         raise Refusal(
             "job-not-finished",
             f"The job is {record.state}. Only a job that has ended can be deleted.",
-            hints=hints,
+            f"POST /v1/jobs/{job_id}/cancel first.",
         )
     return Response(status_code=204)
 

@@ -25,16 +25,6 @@ reports = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
 PREVIEW_POINTS = 1200
 """Number of time bins in a preview on the page: about one per pixel of a wide screen."""
-_LAYOUT = (
-    "dt",
-    "time_column",
-    "id_column",
-    "state_columns",
-    "orientation",
-    "axes",
-    "time_unit",
-    "state_unit",
-)
 _FOREVER = "public, max-age=31536000, immutable"
 _REFERENCE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
@@ -59,7 +49,7 @@ async def page() -> Response:
 
 @cache
 def _page() -> str:
-    layout = [field for name in _LAYOUT for field in layout_fields() if field.path == name]
+    layout = [field for field in layout_fields() if field.path != "gap_factor"]
     return rendered("page.html", layout=layout, kinds=tuple(KINDS))
 
 
@@ -121,7 +111,7 @@ def comparison(
                 "invalid-request",
                 f"Job {side.record.id} is of kind {side.record.kind}, which has many models and is "
                 "compared with none.",
-                hints=(f"Choose two jobs of kind {kinds}.",),
+                f"Choose two jobs of kind {kinds}.",
             )
     return _piece(comparison_view(*sides))
 

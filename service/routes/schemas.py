@@ -8,7 +8,7 @@ from contract.base import Document
 from contract.identification import PRESET_LIST, Preset
 from service.errors import Refusal
 from service.openapi.schemas import names, schema
-from service.responses.representations import document, json_bytes, problems
+from service.responses.representations import document, problems
 
 router = APIRouter(prefix="/v1", tags=["schemas"])
 
@@ -62,11 +62,9 @@ async def get_schema(request: Request, name: str) -> Response:
     """
     found = schema(name)
     if found is None:
-        raise Refusal(
-            "not-found", "There is no such schema.", hints=("GET /v1/schemas lists them.",)
-        )
+        raise Refusal("not-found", "There is no such schema.", "GET /v1/schemas lists them.")
     body = json.dumps(found, ensure_ascii=False).encode()
-    return json_bytes(request, body, headers={"Content-Type": "application/schema+json"})
+    return document(request, body, headers={"Content-Type": "application/schema+json"})
 
 
 @router.get("/presets", summary="List the presets", response_model=PresetList)

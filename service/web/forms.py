@@ -152,11 +152,8 @@ def _kind(options: Sequence[dict[str, Any]], choice: bool) -> Kind:
     if "boolean" in types:
         return "flag"
     if "array" in types:
-        return (
-            "names"
-            if any(option.get("items", {}).get("type") == "string" for option in options)
-            else "json"
-        )
+        items = [option.get("items", {}).get("type") for option in options]
+        return "names" if "string" in items else "json"
     if types & {"integer", "number"}:
         return "number"
     return "text" if "string" in types else "json"

@@ -44,18 +44,8 @@ def general_equation(variables: Sequence[str]) -> Markup:
     if len(variables) == 1:
         x = variable_name(variables[0])
         root = Markup("<msqrt><mrow>{}</mrow></msqrt>").format(_of("a", x))
-        return _math(
-            _D
-            + x
-            + _EQUALS
-            + _of("b", x)
-            + _D
-            + _name("t")
-            + Markup("<mo>+</mo>")
-            + root
-            + _D
-            + _name("W")
-        )
+        noise = Markup("<mo>+</mo>") + root + _D + _name("W")
+        return _math(_D + x + _EQUALS + _of("b", x) + _D + _name("t") + noise)
     x = _name("𝐱")
     noise = Markup("<mo>+</mo>") + _of("σ", x) + _D + _name("𝐖")
     tensor = Markup(
@@ -88,26 +78,15 @@ def _signed(terms: Sequence[Term]) -> Iterator[Markup]:
     for place, t in enumerate(terms):
         # Each term is an element of its own, in which a sign between two terms would be typeset as
         # a sign in front of one.
-        form = (
-            Markup(' form="infix" lspace="0em" rspace="0.25em"')
-            if place
-            else Markup(' form="prefix"')
-        )
-        sign = (
-            Markup("<mo{}>{}</mo>").format(form, "−" if t.value < 0 else "+")
-            if place or t.value < 0
-            else _EMPTY
-        )
-        factor = (
-            _EMPTY
-            if t.term == "1"
-            else Markup("<mspace width='0.2em'></mspace>") + _expression(t.term)
-        )
-        yield (
-            sign
-            + _coefficient(abs(t.value), t.std_error, alone=t.term == "1" and len(terms) == 1)
-            + factor
-        )
+        form, sign, factor = Markup(' form="prefix"'), _EMPTY, _EMPTY
+        if place:
+            form = Markup(' form="infix" lspace="0em" rspace="0.25em"')
+        if place or t.value < 0:
+            sign = Markup("<mo{}>{}</mo>").format(form, "−" if t.value < 0 else "+")
+        if t.term != "1":
+            factor = Markup("<mspace width='0.2em'></mspace>") + _expression(t.term)
+        alone = t.term == "1" and len(terms) == 1
+        yield sign + _coefficient(abs(t.value), t.std_error, alone=alone) + factor
 
 
 def _coefficient(value: float, error: float | None, *, alone: bool) -> Markup:
@@ -117,11 +96,8 @@ def _coefficient(value: float, error: float | None, *, alone: bool) -> Markup:
     inside = Markup("<mn>{}</mn><mo>±</mo><mn>{}</mn>").format(number, spread)
     if alone and not exponent:
         return inside
-    return _bracketed(inside, True) + _power(exponent)
-
-
-def _power(exponent: int) -> Markup:
-    return Markup("<mtext>{}</mtext>").format(power_of_ten(exponent)) if exponent else _EMPTY
+    power = Markup("<mtext>{}</mtext>").format(power_of_ten(exponent)) if exponent else _EMPTY
+    return _bracketed(inside, True) + power
 
 
 def _name(letter: str) -> Markup:

@@ -19,11 +19,9 @@ FEW_PASSAGES = 6
 def model_view(result: ModelResult) -> ResultView:
     """Show an identification, or the analysis of a model."""
     units = sentences.units_of_result(result)
-    source = (
-        data_in_words(result.data)
-        if isinstance(result, IdentificationResult)
-        else "A model given by its terms"
-    )
+    source = "A model given by its terms"
+    if isinstance(result, IdentificationResult):
+        source = data_in_words(result.data)
     return ResultView(
         template="result.html",
         subtitle=source,
@@ -50,11 +48,8 @@ def model_view(result: ModelResult) -> ResultView:
 def plots_of(result: ModelResult) -> list[Plot]:
     """Draw every plot of a result, the most important first."""
     units, variables = sentences.units_of_result(result), list(result.model.drift)
-    plots: list[Plot] = []
-    if len(variables) == 1:
-        plots += model_plots(result, units)
-    else:
-        plots += plane_plots(result, units, variables)
+    one = len(variables) == 1
+    plots = [*(model_plots(result, units) if one else plane_plots(result, units, variables))]
     plots += dynamics_plots(result, units)
     if isinstance(result, IdentificationResult):
         plots += check_plots(result, units)
@@ -98,26 +93,20 @@ def figures(result: ModelResult, units: Units) -> Iterator[Figure]:
     for k, name in enumerate(names[:3]):
         if k < len(stationary.mean) and stationary.mean[k] is not None:
             value, interval = mean_of(stationary, k)
-            yield Figure(
-                "Stationary mean" if len(names) == 1 else f"Mean of {name}",
-                value,
-                units.of_variable(name) or "",
-                interval,
-            )
+            label = "Stationary mean" if len(names) == 1 else f"Mean of {name}"
+            yield Figure(label, value, units.of_variable(name) or "", interval)
     if len(names) == 1 and stationary.covariance and stationary.covariance[0][0] is not None:
         ci = stationary.covariance_ci[0][0] if stationary.covariance_ci else None
         unit = units.of_variable(names[0])
         squared = f"{unit}²" if unit else ""
         yield Figure.of("Stationary variance", stationary.covariance[0][0], ci, squared)
     if stationary.mean_velocity is not None:
-        yield Figure.of("Mean velocity", stationary.mean_velocity, None, units.drift(names[0]))
+        velocity, ci = stationary.mean_velocity, stationary.mean_velocity_ci
+        yield Figure.of("Mean velocity", velocity, ci, units.drift(names[0]))
     if stationary.circulation is not None:
-        yield Figure.of(
-            "Circulation (area per unit time)",
-            stationary.circulation,
-            stationary.circulation_ci,
-            units.circulation(names),
-        )
+        turned, ci = stationary.circulation, stationary.circulation_ci
+        unit = units.circulation(names)
+        yield Figure.of("Circulation (area per unit time)", turned, ci, unit)
     if stationary.entropy_production is not None:
         produced, ci = stationary.entropy_production, stationary.entropy_production_ci
         yield Figure.of("Entropy production", produced, ci, units.rate())

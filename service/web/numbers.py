@@ -145,11 +145,8 @@ class Units:
     def label(self, name: str) -> str:
         """Return the variable with its column, such as `x: voltage`."""
         column = self.columns.get(name)
-        return (
-            name
-            if not column or column == name
-            else f"{name}: {self.column(name)[:LONGEST_COLUMN]}"
-        )
+        own = not column or column == name
+        return name if own else f"{name}: {self.column(name)[:LONGEST_COLUMN]}"
 
     def column(self, name: str) -> str:
         """Return the column's name without the unit it may end with; `name` if there is none."""

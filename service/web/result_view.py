@@ -59,12 +59,7 @@ class ResultView:
 def data_in_words(data: DataSummary) -> str:
     """Write the numbers of increments and trajectories, the sampling interval and the duration."""
     time = f" {data.time_unit}" if data.time_unit else ""
-    tracks = (
-        "one trajectory"
-        if data.n_trajectories == 1
-        else f"{count(data.n_trajectories)} trajectories"
-    )
-    return (
-        f"{count(data.n_increments)} increments in {tracks}, Δt = {exact(data.dt)}{time}, "
-        f"{exact(data.duration)}{time} in all"
-    )
+    n = data.n_trajectories
+    tracks = "one trajectory" if n == 1 else f"{count(n)} trajectories"
+    clock = f"Δt = {exact(data.dt)}{time}, {exact(data.duration)}{time} in all"
+    return f"{count(data.n_increments)} increments in {tracks}, {clock}"

@@ -33,13 +33,8 @@ def trend_figures(result: RollingResult, units: Units) -> Iterator[Figure]:
     if trend.slope is not None:
         yield Figure.of("Slope of log λ₁", trend.slope, trend.ci, units.rate())
     if trend.p_value is not None:
-        yield Figure(
-            "Test of a linear trend",
-            f"p = {plain(trend.p_value, 2)}",
-            "",
-            "",
-            f"{trend.n_windows} non-overlapping windows",
-        )
+        note = f"{trend.n_windows} non-overlapping windows"
+        yield Figure("Test of a linear trend", f"p = {plain(trend.p_value, 2)}", note=note)
 
 
 def rolling_plots(result: RollingResult, units: Units) -> Iterator[Plot]:
@@ -58,12 +53,8 @@ def _gap(result: RollingResult, middle: list[float], across: Axis, units: Units)
     layers = Layers(log=True)
     values = [w.gap.value for w in result.windows]
     low, high = zip(*(w.gap.ci or (None, None) for w in result.windows), strict=True)
-    layers.band(
-        f"{exact(100 * _confidence(result))} % confidence interval of each window",
-        middle,
-        low,
-        high,
-    )
+    level = exact(100 * float(result.provenance.analysis.get("confidence", 0.95)))
+    layers.band(f"{level} % confidence interval of each window", middle, low, high)
     layers.line("spectral gap λ₁", middle, values)
     layers.dots("spectral gap λ₁", middle, values, None, "model")
     if any(layer["kind"] == "line" for layer in layers.made):
@@ -72,14 +63,8 @@ def _gap(result: RollingResult, middle: list[float], across: Axis, units: Units)
             f"Slowest relaxation rate of each window: {plain(known[0], 3)} in the first, "
             f"{plain(known[-1], 3)} in the last."
         )
-        yield Plot(
-            "gap",
-            "Spectral gap λ₁",
-            across,
-            Axis("λ₁", units.rate(), log=True),
-            layers.tuple(),
-            summary,
-        )
+        up = Axis("λ₁", units.rate(), log=True)
+        yield Plot("gap", "Spectral gap λ₁", across, up, layers.made, summary)
 
 
 def _fixed_points(
@@ -94,23 +79,14 @@ def _fixed_points(
             if p.stable == stable
         ]
         errors = [np.nan if p.std_error is None else p.std_error for _, p in found]
-        layers.dots(
-            f"{name} (± 1 standard error)",
-            [t for t, _ in found],
-            [p.at for _, p in found],
-            errors,
-            style,
-        )
+        times, places = [t for t, _ in found], [p.at for _, p in found]
+        layers.dots(f"{name} (± 1 standard error)", times, places, errors, style)
     if layers.made:
-        up = Axis(units.label("x"), units.of_variable("x"))
-        yield Plot(
-            "fixed-points",
+        title, up = (
             "Stable and unstable fixed points",
-            across,
-            up,
-            layers.tuple(),
-            "Fixed points in each window.",
+            Axis(units.label("x"), units.of_variable("x")),
         )
+        yield Plot("fixed-points", title, across, up, layers.made, "Fixed points in each window.")
 
 
 def _coefficients(
@@ -127,20 +103,7 @@ def _coefficients(
         layers.line("coefficient", middle, values)
         layers.dots("± 1 standard error", middle, values, errors, "model")
         if layers.made:
+            slug = "".join(c if c.isalnum() else "_" for c in name)
             title = f"Coefficient of {name} in the {of}"
-            yield Plot(
-                f"{of}-{_slug(name)}",
-                title,
-                across,
-                Axis(name),
-                layers.tuple(),
-                f"{title}, for each window.",
-            )
-
-
-def _confidence(result: RollingResult) -> float:
-    return float(result.provenance.analysis.get("confidence", 0.95))
-
-
-def _slug(term: str) -> str:
-    return "".join(c if c.isalnum() else "_" for c in term)
+            said = f"{title}, for each window."
+            yield Plot(f"{of}-{slug}", title, across, Axis(name), layers.made, said)

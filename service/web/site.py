@@ -25,16 +25,9 @@ MEDIA_TYPES = {
     ".svg": "image/svg+xml",
 }
 PLOTTING = (
-    "ticks.js",
-    "pens.js",
-    "layers.js",
-    "whole.js",
-    "elements.js",
-    "readout.js",
-    "rows.js",
-    "saving.js",
-    "figures.js",
-)
+    "ticks.js", "pens.js", "layers.js", "whole.js", "elements.js", "readout.js", "rows.js",
+    "saving.js", "figures.js",
+)  # fmt: skip
 """Scripts that draw plots, in the order in which they can be joined to one file."""
 
 PAGE_POLICY = (

@@ -41,18 +41,7 @@ def sets_of_parameters(result: SweepResult) -> Table:
             ends = inverted(spectrum.eigenvalues[0].ci) if spectrum.eigenvalues else None
             slowest, interval = with_interval(spectrum.relaxation_times[0], ends)
             slowest += f" ({interval})" if interval else ""
-        rows.append(
-            (
-                put,
-                drift,
-                diffusion,
-                slowest,
-                ", ".join(notice.code for notice in item.warnings) or "none",
-            )
-        )
-    return Table(
-        "sets",
-        "Parameter sets",
-        ("changed parameters", "drift", "diffusion", "relaxation time", "warnings"),
-        tuple(rows),
-    )
+        warnings = ", ".join(notice.code for notice in item.warnings) or "none"
+        rows.append((put, drift, diffusion, slowest, warnings))
+    headings = ("changed parameters", "drift", "diffusion", "relaxation time", "warnings")
+    return Table("sets", "Parameter sets", headings, tuple(rows))

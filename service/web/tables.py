@@ -20,6 +20,11 @@ from service.web.numbers import Units, measured, percent, plain, power_of_ten, w
 from service.web.plots.dynamics import place
 from service.web.plots.model import ROUNDING, cleaned, smallest
 
+WORTH_A_ROW = 0.05
+"""Probability of a term that was not selected from which on it is shown."""
+
+INTERVAL = "confidence interval"
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -54,56 +59,60 @@ def _coefficients(result: ModelResult) -> Table:
         for c in (*result.model.drift.values(), *result.model.diffusion.values())
         for t in c.terms
     )
-    note = (
-        f"{left_out} further candidate terms were considered but not selected." if left_out else ""
+    said = f"{left_out} further candidate terms were considered but not selected."
+    headings = (
+        "component",
+        "term",
+        "value",
+        "± standard error",
+        INTERVAL,
+        "value / error",
+        "probability",
     )
-    return Table(
-        "coefficients",
-        "Coefficients",
-        ("component", "term", "value", "± standard error", "confidence interval", "value / error"),
-        tuple(rows),
-        note,
-    )
+    return Table("coefficients", "Coefficients", headings, tuple(rows), said if left_out else "")
 
 
 def _terms(of: str, component: Component) -> Iterator[tuple[str | Markup, ...]]:
     for t in component.terms:
+        likely = "–" if t.probability is None else percent(t.probability)
         if not t.active:
-            continue
-        if t.std_error:
+            if t.probability and t.probability > WORTH_A_ROW:
+                _, interval = with_interval(t.value, t.ci)
+                yield of, mathml.term(t.term), "not selected", "–", interval, "–", likely
+        elif t.std_error:
             value, error, exponent = measured(t.value, t.std_error)
             power = power_of_ten(exponent)
             # The interval has digits of its own: it may be wider than the error if two sampling
             # rules disagree.
             _, interval = with_interval(t.value, t.ci)
-            yield of, mathml.term(t.term), value + power, error + power, interval, plain(t.z, 3)
+            yield (
+                of,
+                mathml.term(t.term),
+                value + power,
+                error + power,
+                interval,
+                plain(t.z, 3),
+                likely,
+            )
         else:
-            yield of, mathml.term(t.term), plain(t.value), "–", "–", "–"
+            yield of, mathml.term(t.term), plain(t.value), "–", "–", "–", likely
 
 
 def _rates(result: ModelResult, units: Units) -> Iterator[Table]:
     spectrum = result.generator.spectrum
     if spectrum is None or not spectrum.eigenvalues:
         return
-    rows = []
-    for eigenvalue in spectrum.eigenvalues:
-        time = 1 / eigenvalue.re if eigenvalue.re else None
-        rows.append(
-            (
-                *_cells(eigenvalue.re, eigenvalue.ci),
-                *_cells(time, inverted(eigenvalue.ci)),
-                plain(eigenvalue.period),
-            )
+    rows = tuple(
+        (
+            *_cells(value.re, value.ci),
+            *_cells(1 / value.re if value.re else None, inverted(value.ci)),
+            plain(value.period),
         )
-    unit, per = (f" ({units.time})", f" ({units.rate()})") if units.time else ("", "")
-    headings = (
-        f"rate{per}",
-        "confidence interval",
-        f"relaxation time{unit}",
-        "confidence interval",
-        f"period{unit}",
+        for value in spectrum.eigenvalues
     )
-    yield Table("rates", "Relaxation rates", headings, tuple(rows), spectrum.reason or "")
+    unit, per = (f" ({units.time})", f" ({units.rate()})") if units.time else ("", "")
+    headings = (f"rate{per}", INTERVAL, f"relaxation time{unit}", INTERVAL, f"period{unit}")
+    yield Table("rates", "Relaxation rates", headings, rows, spectrum.reason or "")
 
 
 def _passages(result: ModelResult, units: Units) -> Iterator[Table]:
@@ -113,27 +122,13 @@ def _passages(result: ModelResult, units: Units) -> Iterator[Table]:
     rows = []
     for p in result.generator.passages:
         mean, interval = _cells(p.mean_time.value, p.mean_time.ci)
-        quantiles = {round(q.probability, 3): q.time for q in p.quantiles}
-        rows.append(
-            (
-                place(p.from_),
-                place(p.to),
-                mean if p.mean_time.value is not None else f"– {p.mean_time.reason or ''}",
-                interval,
-                plain(None if p.standard_deviation is None else p.standard_deviation.value),
-                plain(p.kramers.value),
-                plain(quantiles.get(0.5)),
-            )
-        )
-    headings = (
-        "from",
-        "to",
-        f"mean{unit}",
-        "confidence interval",
-        "standard deviation",
-        "Kramers’ formula",
-        "median",
-    )
+        mean = mean if p.mean_time.value is not None else f"– {p.mean_time.reason or ''}"
+        deviation = None if p.standard_deviation is None else p.standard_deviation.value
+        median = next((q.time for q in p.quantiles if round(q.probability, 3) == 0.5), None)
+        last = (plain(number) for number in (deviation, p.kramers.value, median))
+        rows.append((place(p.from_), place(p.to), mean, interval, *last))
+    after = ("standard deviation", "Kramers’ formula", "median")
+    headings = ("from", "to", f"mean{unit}", INTERVAL, *after)
     yield Table("passages", "First-passage times", headings, tuple(rows))
 
 
@@ -141,26 +136,13 @@ def _exits(result: ModelResult, units: Units) -> Iterator[Table]:
     rows = []
     for e in result.generator.exits:
         share, time = e.probability_high, e.mean_time
-        rows.append(
-            (
-                *(plain(at) for at in (e.from_, e.low, e.high)),
-                *_cells(share.value, share.ci),
-                *_cells(time.value, time.ci),
-                share.reason or time.reason or "",
-            )
-        )
+        places = (plain(at) for at in (e.from_, e.low, e.high))
+        found = (*_cells(share.value, share.ci), *_cells(time.value, time.ci))
+        rows.append((*places, *found, share.reason or time.reason or ""))
     if rows:
         unit = f" ({units.time})" if units.time else ""
-        headings = (
-            "start",
-            "lower end",
-            "upper end",
-            "P(exit at upper end)",
-            "confidence interval",
-            f"mean exit time{unit}",
-            "confidence interval",
-            "",
-        )
+        found = ("P(exit at upper end)", INTERVAL, f"mean exit time{unit}", INTERVAL)
+        headings = ("start", "lower end", "upper end", *found, "")
         yield Table("exits", "Exit from intervals", headings, tuple(rows))
 
 
@@ -169,22 +151,14 @@ def _places(result: ModelResult) -> Iterator[Table]:
     if points:
         least = smallest(result)
         rows = tuple((*_where(p, least), "stable" if p.stable else "unstable") for p in points)
-        yield Table(
-            "fixed-points", "Fixed points", ("position", "confidence interval", "stability"), rows
-        )
+        yield Table("fixed-points", "Fixed points", ("position", INTERVAL, "stability"), rows)
     if barriers:
         rows4 = []
         for b in barriers:
             height, interval = with_interval(b.height_over_noise, b.height_over_noise_ci)
             shown = height if interval else plain(b.height_over_noise, 3)
             rows4.append((plain(b.from_), plain(b.over), plain(b.to), shown, interval or "–"))
-        headings = (
-            "well",
-            "barrier top",
-            "neighbouring well",
-            "height (kT)",
-            "confidence interval",
-        )
+        headings = ("well", "barrier top", "neighbouring well", "height (kT)", INTERVAL)
         yield Table("barriers", "Barriers", headings, tuple(rows4))
 
 
@@ -215,30 +189,16 @@ def _moments(result: ModelResult) -> Iterator[Table]:
         if k >= len(stationary.mean):
             continue
         mean, mean_interval = mean_of(stationary, k)
-        variance = stationary.covariance[k][k] if k < len(stationary.covariance) else None
         known = stationary.covariance_ci[k][k] if k < len(stationary.covariance_ci) else None
-        skewness = stationary.skewness[k] if k < len(stationary.skewness) else None
-        kurtosis = stationary.kurtosis[k] if k < len(stationary.kurtosis) else None
-        skewness = 0.0 if skewness is not None and abs(skewness) < ROUNDING else skewness
-        rows.append(
-            (
-                name,
-                mean,
-                mean_interval or "–",
-                *_cells(variance, known),
-                plain(skewness, 3),
-                plain(kurtosis, 3),
-            )
+        variance = stationary.covariance[k][k] if k < len(stationary.covariance) else None
+        skewness, kurtosis = (
+            values[k] if k < len(values) else None
+            for values in (stationary.skewness, stationary.kurtosis)
         )
-    headings = (
-        "variable",
-        "mean",
-        "confidence interval",
-        "variance",
-        "confidence interval",
-        "skewness",
-        "kurtosis",
-    )
+        skewness = 0.0 if skewness is not None and abs(skewness) < ROUNDING else skewness
+        shape = (plain(skewness, 3), plain(kurtosis, 3))
+        rows.append((name, mean, mean_interval or "–", *_cells(variance, known), *shape))
+    headings = ("variable", "mean", INTERVAL, "variance", INTERVAL, "skewness", "kurtosis")
     yield Table("moments", "Stationary moments", headings, tuple(rows), stationary.reason or "")
 
 
@@ -255,38 +215,21 @@ def _checks(result: IdentificationResult) -> Table:
             (f"correlation of consecutive residuals{of}", plain(r.lag_one_correlation, 3), "0"),
         ]
     if d.density_total_variation is not None:
-        rows.append(
-            (
-                "total variation distance between data and model density",
-                plain(d.density_total_variation, 2),
-                "0",
-            )
-        )
+        distance = plain(d.density_total_variation, 2)
+        rows.append(("total variation distance between data and model density", distance, "0"))
     if d.measurement_noise_variance is not None:
         rows.append(("measurement noise variance", plain(d.measurement_noise_variance, 3), "0"))
     if result.generator.ergodic_share is not None:
-        rows.append(
-            (
-                "sampled models with a stationary distribution",
-                percent(result.generator.ergodic_share),
-                "100 %",
-            )
-        )
+        share = percent(result.generator.ergodic_share)
+        rows.append(("sampled models with a stationary distribution", share, "100 %"))
     if d.condition_number is not None:
-        rows.append(
-            ("condition number of the drift’s design matrix", plain(d.condition_number, 3), "small")
-        )
+        condition = plain(d.condition_number, 3)
+        rows.append(("condition number of the drift’s design matrix", condition, "small"))
     if d.coverage is not None:
-        rows.append(
-            (
-                "kernels with too few samples",
-                f"{d.coverage.n_sparse} of {d.coverage.n_kernels}",
-                "0",
-            )
-        )
-    return Table(
-        "checks", "Checks", ("", "observed", "expected if the model is correct"), tuple(rows)
-    )
+        sparse = f"{d.coverage.n_sparse} of {d.coverage.n_kernels}"
+        rows.append(("kernels with too few samples", sparse, "0"))
+    headings = ("", "observed", "expected if the model is correct")
+    return Table("checks", "Checks", headings, tuple(rows))
 
 
 def _cells(value: float | None, ci: Interval | None) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -42,12 +42,8 @@ def dataset_view(dataset: Dataset, preview: DatasetPreview) -> str:
     """Show the content of a dataset in words and plots, and the form of the next job."""
     plots = list(data_plots(dataset, preview, sentences.units_of_dataset(dataset)))
     basic, groups = job_fields([v.name for v in dataset.report.variables])
-    read = rendered(
-        "dataset.html",
-        dataset=dataset,
-        sentences=list(sentences.report_in_words(dataset)),
-        plots=_drawn(plots),
-    )
+    said = list(sentences.report_in_words(dataset))
+    read = rendered("dataset.html", dataset=dataset, sentences=said, plots=_drawn(plots))
     return read + rendered("form.html", basic=basic, groups=groups, name=dataset.label or "")
 
 
@@ -62,16 +58,11 @@ def result_values(finished: Finished) -> dict[str, Any]:
     record, result = finished.record, finished.result
     view = VIEWS[result.kind](result)
     return {
-        "template": view.template,
+        **{part.name: getattr(view, part.name) for part in fields(view)},
         "record": record,
         "title": record.labels.get("name") or record.id,
         "subtitle": f"{view.subtitle}; computed in {plain(result.provenance.seconds, 2)} s",
-        "sentence": view.sentence,
-        "figures": view.figures,
-        "warnings": view.warnings,
-        "plots_heading": view.plots_heading,
         "plots": _drawn(view.plots),
-        "tables": view.tables,
         "provenance": result.provenance,
         "kind": result.kind,
         **view.more,
@@ -87,12 +78,8 @@ def comparison_view(first: Finished, second: Finished) -> str:
         result_values(side) | {"letter": letter}
         for side, letter in zip((first, second), LETTERS, strict=True)
     ]
-    return rendered(
-        "comparison.html",
-        sides=sides,
-        plots=_drawn(plots),
-        table=coefficients_table(first.result, second.result),
-    )
+    table = coefficients_table(first.result, second.result)
+    return rendered("comparison.html", sides=sides, plots=_drawn(plots), table=table)
 
 
 def _drawn(plots: Sequence[Plot]) -> list[dict[str, Any]]:
@@ -108,15 +95,8 @@ def report(finished: Finished) -> tuple[str, str]:
         f"style-src {' '.join(map(hash_of, styles))}; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
-    page = rendered(
-        "report.html",
-        **result_values(finished),
-        styles=styles,
-        uplot=uplot,
-        script=plots,
-        policy=policy,
-    )
-    return page, policy
+    parts = {"styles": styles, "uplot": uplot, "script": plots, "policy": policy}
+    return rendered("report.html", **result_values(finished), **parts), policy
 
 
 def _text(name: str) -> str:
@@ -140,14 +120,8 @@ def data_plots(dataset: Dataset, preview: DatasetPreview, units: Units) -> Itera
             f"{plain(peak, 3)}."
         )
         across = Axis(units.label(name), units.of_variable(name))
-        yield Plot(
-            f"histogram-{name}",
-            f"Histogram of {units.label(name)}",
-            across,
-            Axis("number of samples"),
-            layers.tuple(),
-            summary,
-        )
+        title, up = f"Histogram of {units.label(name)}", Axis("number of samples")
+        yield Plot(f"histogram-{name}", title, across, up, layers.made, summary)
 
 
 def _course(dataset: Dataset, preview: DatasetPreview, units: Units, name: str) -> Plot:
@@ -166,9 +140,8 @@ def _course(dataset: Dataset, preview: DatasetPreview, units: Units, name: str) 
             up = np.stack([low, high], axis=1).ravel()
         place = trajectories.index(stretch.trajectory)
         label = "time series" if len(trajectories) == 1 else f"trajectory {stretch.trajectory + 1}"
-        layers.course(
-            label, across, up, "model" if many or len(trajectories) == 1 else SERIES[place]
-        )
+        style = "model" if many or len(trajectories) == 1 else SERIES[place]
+        layers.course(label, across, up, style)
     shown, total = len(preview.stretches), preview.n_segments
     notes = []
     if shown < total:
@@ -176,19 +149,10 @@ def _course(dataset: Dataset, preview: DatasetPreview, units: Units, name: str) 
     if shortened:
         notes.append("Downsampled for display: minimum and maximum of each time bin.")
     low_end, high_end = dataset.report.range[[v.name for v in dataset.report.variables].index(name)]
-    summary = (
-        f"{units.label(name)} against time, ranging from {exact(low_end)} to {exact(high_end)}."
-    )
-    return Plot(
-        f"course-{name}",
-        f"{units.label(name)} against time",
-        Axis("time", units.time),
-        Axis(units.label(name), units.of_variable(name)),
-        layers.tuple(),
-        summary,
-        " ".join(notes),
-        wide=True,
-    )
+    title, note = f"{units.label(name)} against time", " ".join(notes)
+    summary = f"{title}, ranging from {exact(low_end)} to {exact(high_end)}."
+    x, y = Axis("time", units.time), Axis(units.label(name), units.of_variable(name))
+    return Plot(f"course-{name}", title, x, y, layers.made, summary, note, wide=True)
 
 
 def overlaid_plots(first: Sequence[Plot], second: Sequence[Plot]) -> Iterator[Plot]:
@@ -249,17 +213,10 @@ def coefficients_table(first: ModelResult, second: ModelResult) -> Table:
         apart = "–"
         if a is not None and b is not None and a.std_error and b.std_error:
             apart = plain(abs(a.value - b.value) / math.hypot(a.std_error, b.std_error), 2)
-        rows.append(
-            (
-                of,
-                mathml.term(name),
-                *("–" if t is None else with_error(t.value, t.std_error) for t in (a, b)),
-                apart,
-            )
-        )
-    return Table(
-        "both", "Coefficients", ("of", "term", "A", "B", "difference / error"), tuple(rows)
-    )
+        both = ("–" if t is None else with_error(t.value, t.std_error) for t in (a, b))
+        rows.append((of, mathml.term(name), *both, apart))
+    headings = ("of", "term", "A", "B", "difference / error")
+    return Table("both", "Coefficients", headings, tuple(rows))
 
 
 def _by_term(result: ModelResult) -> dict[tuple[str, str], Term]:

@@ -119,22 +119,11 @@ class JobStore(Upkeep):
             # The key is the caller's free text, of any length; hence the hash.
             digest = hashlib.sha256(idempotency_key.encode("utf-8", "surrogatepass")).hexdigest()
             keys.append(f"idem:{tenant}:{digest}")
-        outcome, record = self._run(
-            "submit",
-            keys,
-            job_id,
-            tenant,
-            job.model_dump_json(by_alias=True),
-            job.timeout_seconds,
-            self._queued_grace,
-            fingerprint or "",
-            IDEMPOTENCY_SECONDS,
-            "" if most_open is None else most_open,
-            "" if most_open_of_tenant is None else most_open_of_tenant,
-            queue,
-            int(job.webhook is not None),
-            *facets(job),
-        )
+        asked = job.model_dump_json(by_alias=True), job.timeout_seconds, self._queued_grace
+        known = fingerprint or "", IDEMPOTENCY_SECONDS
+        bounds = ("" if most is None else most for most in (most_open, most_open_of_tenant))
+        place = queue, int(job.webhook is not None), *facets(job)
+        outcome, record = self._run("submit", keys, job_id, tenant, *asked, *known, *bounds, *place)
         match outcome:
             case "mismatch":
                 raise IdempotencyMismatch("this idempotency key was used with another request body")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from contract.kinds import JOB_REQUEST
 from contract.messages import HELP_JOB, QUEUES, Message, QueueName, broker_queue
-from storage.names import is_job_id, is_part_name
+from storage.names import checked_part, is_job_id
 from storage.redis.connection import DUE, Scripts, record_key, rows
 from storage.stores import Claim, LeftParts, ShardClaim, worker_lost
 
@@ -81,19 +81,14 @@ class Shards(Scripts):
 
         Repeating a commit that succeeded returns True.
         """
-        if not is_part_name(part):
-            raise ValueError(f"no part can be named {part!r}")
-        keys = [shards_key(claim.of.job_id)]
-        return bool(
-            self._run("commit_shard", keys, claim.pass_name, claim.number, claim.attempt, part)
-        )
+        keys, part = [shards_key(claim.of.job_id)], checked_part(part)
+        held = claim.pass_name, claim.number, claim.attempt
+        return bool(self._run("commit_shard", keys, *held, part))
 
     def give_back_shard(self, claim: ShardClaim) -> None:
         """Release the shard for others, because a store is away; the attempt does not count."""
-        keys = [shards_key(claim.of.job_id)]
-        self._run(
-            "give_back_shard", keys, claim.pass_name, claim.number, claim.attempt, MOST_EXCUSED
-        )
+        held = claim.pass_name, claim.number, claim.attempt
+        self._run("give_back_shard", [shards_key(claim.of.job_id)], *held, MOST_EXCUSED)
 
     def parts(self, job_id: str, attempt: int, pass_name: str) -> Sequence[str | None] | None:
         """Return the names of the pass's parts in order, with None for each that is still missing.

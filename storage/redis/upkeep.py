@@ -90,18 +90,11 @@ class Upkeep(Shards):
         with `timed-out`.
         """
         again: list[Message] = []
-        until = ""
+        waits = self._queued_grace, LONGEST_WAIT_SECONDS, LONGEST_WAIT_SECONDS
+        over, until = timed_out().model_dump_json(by_alias=True), ""
         while True:
             looked_at, until, *found = self._run(
-                "reap",
-                [DUE],
-                AT_ONCE,
-                self._queued_grace,
-                LONGEST_WAIT_SECONDS,
-                LONGEST_WAIT_SECONDS,
-                timed_out().model_dump_json(by_alias=True),
-                until,
-                *BROKER_QUEUES,
+                "reap", [DUE], AT_ONCE, *waits, over, until, *BROKER_QUEUES
             )
             again += [
                 Message(job_id, float(timeout), queue) for job_id, timeout, queue in rows(found, 3)

@@ -44,9 +44,7 @@ class RecordingReader:
         self.seen.append((content, media_type, filename, layout))
         if b"bad" in content:
             fault = ProblemError(detail="row 2 is not a number", pointer="#/trajectories/0/1")
-            raise UnreadableData(
-                "Row 2 is not a number.", errors=(fault,), hints=("Remove the row.",)
-            )
+            raise UnreadableData("Row 2 is not a number.", "Remove the row.", errors=(fault,))
         for name in ("states.npy", "times.npy", "segments.npy"):
             (folder / name).write_bytes(b"")
         return REPORT

@@ -227,8 +227,8 @@ def test_failed_job_says_why_in_record_and_result(service: Any) -> None:
         "constant-data",
         "Constant data",
         "x never changes.",
+        "h",
         errors=(ProblemError(detail="constant"),),
-        hints=("h",),
     )
     service.stores.jobs.fail(job_id, claim.attempt, why)
     assert service.client.get(f"/v1/jobs/{job_id}").json()["error"]["code"] == "constant-data"

@@ -230,7 +230,7 @@ def test_of_commits_that_race_only_the_latest_attempts_lands(jobs: JobStore) -> 
 def test_a_failure_says_why(jobs: JobStore) -> None:
     job_id = submitted(jobs)
     jobs.claim(job_id, "worker", LEASE)
-    why = problem(422, "constant-data", "Constant data", "x never moves", hints=("Record longer.",))
+    why = problem(422, "constant-data", "Constant data", "x never moves", "Record longer.")
     assert jobs.fail(job_id, 1, why)
     assert jobs.fail(job_id, 1, why)
     record = jobs.get(TENANT, job_id)

@@ -97,12 +97,8 @@ def compare_autocorrelation(
     g = observable.values(data.states[:, variable])
     columns = g.T if observable.period is not None else g.T[:1]
     strides = np.maximum(1, lags // THINNING)
-    sums = np.stack(
-        [
-            lagged_products(np.ascontiguousarray(z), data.runs, lags, strides, n_blocks)
-            for z in columns
-        ]
-    )
+    rows = map(np.ascontiguousarray, columns)
+    sums = np.stack([lagged_products(z, data.runs, lags, strides, n_blocks) for z in rows])
     noise = observable.noise / observable.deviation**2
     whole = _correlation(sums.sum(axis=1)[:, None], noise)[0]
     without = _correlation(sums.sum(axis=1)[:, None] - sums, noise)

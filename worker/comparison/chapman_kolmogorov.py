@@ -147,20 +147,12 @@ def instruments_of(observables: tuple[Observable, ...], variable: int, states: F
     observable, x = observables[variable], states[:, variable]
     if observable.period is not None:
         phase = 2 * np.pi / observable.period * x
-        own = [
-            np.ones_like(phase),
-            np.cos(phase),
-            np.sin(phase),
-            np.cos(2 * phase),
-            np.sin(2 * phase),
-        ]
+        waves = [wave(k * phase) for k in (1, 2) for wave in (np.cos, np.sin)]
+        own = [np.ones_like(phase), *waves]
     else:
         low, high = np.quantile(x[:: max(1, len(x) // 20_000)], CENTRES)
         if not high > low:
-            low, high = (
-                observable.middle - observable.deviation,
-                observable.middle + observable.deviation,
-            )
+            low, high = observable.middle + observable.deviation * np.array([-1.0, 1.0])
         centres, width = np.linspace(low, high, KERNELS), (high - low) / (KERNELS - 1)
         own = [np.exp(-0.5 * ((x - centre) / width) ** 2) for centre in centres]
     for other, beside in enumerate(observables):

@@ -19,7 +19,7 @@ from worker.comparison.conditional_moments import (
 from worker.comparison.sample_blocks import MOST, EvenSamples, gather
 from worker.generator.linear.process import linear_view
 from worker.generator.plane.grid_refinement import Solution
-from worker.generator.quantities.correlations import NoCorrelations
+from worker.generator.quantities.outcomes import Reason
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.quantities.stationary import MultivariateDistribution, StationaryDistribution
 from worker.identification.data.trajectories import Scales, Trajectories
@@ -102,25 +102,15 @@ def compare(
     prediction = None if reason is not None else _prediction(answer, scales, solution)
     if prediction is None:
         reason = reason or _no_prediction(answer)
-        return Comparison(
-            total_variation=distance,
-            share=sample.share,
-            reason=reason,
-            findings=tuple(_density_findings(distance)),
-        )
+        findings = tuple(_density_findings(distance))
+        return Comparison((), (), distance, sample.share, reason, findings)
     tests = tuple(lag_tests(sample, prediction, longest, _first_lag(answer, sample.step)))
     autocorrelations = tuple(
         _autocorrelations(sample, prediction, generator, relaxation, scales[0].duration)
     )
     findings = (*_findings(tests, autocorrelations), *_density_findings(distance))
-    return Comparison(
-        tests,
-        autocorrelations,
-        distance,
-        sample.share,
-        None if tests else _too_short(scales[0]),
-        findings,
-    )
+    reason = None if tests else _too_short(scales[0])
+    return Comparison(tests, autocorrelations, distance, sample.share, reason, findings)
 
 
 def _no_prediction(answer: IdentifiedModel) -> str:
@@ -226,8 +216,8 @@ def _autocorrelations(
     duration: float,
 ) -> Iterator[Autocorrelation]:
     for variable, observable in enumerate(prediction.observables):
-        if isinstance(generator.correlations, NoCorrelations):
-            yield not_compared(generator.correlations.reason)
+        if isinstance(generator.correlations, Reason):
+            yield not_compared(generator.correlations.sentence)
         elif generator.correlations is None or relaxation is None:
             yield not_compared("the model's own autocorrelation is not known")
         else:

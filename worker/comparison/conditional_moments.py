@@ -78,11 +78,8 @@ class BirthDeathChain:
         if self.period is not None:
             table = np.vstack([table, table[:1]])
             x = self.nodes[0] + np.mod(x - self.nodes[0], self.period)
-        return np.asarray(
-            on_even_nodes(
-                np.ascontiguousarray(table), self.nodes[0], 1 / step, np.ascontiguousarray(x)
-            )
-        )
+        table, x = np.ascontiguousarray(table), np.ascontiguousarray(x)
+        return np.asarray(on_even_nodes(table, self.nodes[0], 1 / step, x))
 
     def curvature(self, table: Floats) -> Floats:
         """Return the second derivative of functions on the nodes (m, q), at the nodes."""
@@ -305,9 +302,8 @@ class PlanePrediction(Prediction):
         u = self.solution.box.chart.coordinates(states)
         for k, axis in enumerate(self.grid.axes):
             if axis.circle:
-                u[:, k] = axis.edges[0] + np.mod(
-                    u[:, k] - axis.edges[0], axis.edges[-1] - axis.edges[0]
-                )
+                low, high = axis.edges[0], axis.edges[-1]
+                u[:, k] = low + np.mod(u[:, k] - low, high - low)
         return u
 
 

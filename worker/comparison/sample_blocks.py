@@ -64,13 +64,9 @@ def gather(data: Trajectories, step: float, longest_lag: int, most: int = MOST) 
     found = np.concatenate(runs) if runs else np.zeros((0, 2), dtype=np.int64)
     total = int((data.segments[:, 1] - data.segments[:, 0]).sum())
     in_runs = int((found[:, 1] - found[:, 0] - 1).sum())
-    return EvenSamples(
-        np.concatenate(states) if states else np.zeros((0, data.dimension)),
-        found.astype(np.int64),
-        step,
-        position / total if total else 0.0,
-        in_runs / steps if steps else 0.0,
-    )
+    gathered = np.concatenate(states) if states else np.zeros((0, data.dimension))
+    share, even_share = position / total if total else 0.0, in_runs / steps if steps else 0.0
+    return EvenSamples(gathered, found.astype(np.int64), step, share, even_share)
 
 
 def pieces(segments: Integers, longest_lag: int, most: int) -> list[tuple[int, int]]:

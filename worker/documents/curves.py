@@ -7,7 +7,7 @@ from contract import curves as pictures
 from grammar.terms import variable_name
 from worker.comparison.empirical import Bins, KramersMoyal, Observed
 from worker.comparison.plot_data import Curve, Curves, DriftField
-from worker.documents.numbers import number
+from worker.documents.numbers import number, plain, written
 
 Floats = NDArray[np.float64]
 
@@ -16,38 +16,29 @@ def curves_document(curves: Curves | None) -> pictures.Curves | None:
     """Write drift and diffusion on a grid of one variable."""
     if curves is None:
         return None
-    return pictures.Curves(
-        grid=tuple(curves.grid.tolist()),
-        drift=_curve(curves.drift),
-        diffusion=_curve(curves.diffusion),
-    )
+    drift, diffusion = _curve(curves.drift), _curve(curves.diffusion)
+    return written(pictures.Curves, curves, drift=drift, diffusion=diffusion)
 
 
 def field_document(field: DriftField | None) -> pictures.DriftField | None:
     """Write the drift field on a grid of two variables."""
     if field is None:
         return None
-    first, second = (tuple(points.tolist()) for points in field.grid)
-    values = tuple(tuple((number(b[0]), number(b[1])) for b in row) for row in field.values)
-    return pictures.DriftField(grid=(first, second), values=values)
+    return written(pictures.DriftField, field)
 
 
 def observed_document(observed: Observed) -> pictures.Observed:
     """Write histograms and Kramers–Moyal moments of the data, of any number of variables."""
     joint = None
-    if observed.joint_edges is not None and observed.joint_counts is not None:
-        first, second = (tuple(edges.tolist()) for edges in observed.joint_edges)
-        joint = pictures.JointBins(
-            edges=(first, second),
-            counts=tuple(tuple(row) for row in observed.joint_counts.tolist()),
-        )
+    if observed.joint_edges is not None:
+        edges, counts = plain(observed.joint_edges), plain(observed.joint_counts)
+        joint = pictures.JointBins(edges=edges, counts=counts)
+    moments = observed.kramers_moyal
     return pictures.Observed(
         n_samples=observed.n_samples,
-        histograms={variable_name(k): _bins(bins) for k, bins in enumerate(observed.histograms)},
-        residuals={variable_name(k): _bins(bins) for k, bins in enumerate(observed.residuals)},
-        kramers_moyal=None
-        if observed.kramers_moyal is None
-        else _kramers_moyal(observed.kramers_moyal),
+        histograms=_bins(observed.histograms),
+        residuals=_bins(observed.residuals),
+        kramers_moyal=None if moments is None else _kramers_moyal(moments),
         joint_histogram=joint,
     )
 
@@ -69,8 +60,8 @@ def _kramers_moyal(moments: KramersMoyal) -> pictures.KramersMoyal:
     )
 
 
-def _bins(bins: Bins) -> pictures.Bins:
-    return pictures.Bins(edges=tuple(bins.edges.tolist()), counts=tuple(bins.counts.tolist()))
+def _bins(by_variable: tuple[Bins, ...]) -> dict[str, pictures.Bins]:
+    return {variable_name(k): written(pictures.Bins, bins) for k, bins in enumerate(by_variable)}
 
 
 def _numbers(values: Floats) -> tuple[float | None, ...]:

@@ -18,6 +18,7 @@ from worker.documents.numbers import (
     interval_of,
     number,
     table,
+    written,
 )
 from worker.documents.potential import (
     barriers_of,
@@ -28,11 +29,11 @@ from worker.documents.potential import (
 )
 from worker.generator.analysis import GeneratorReport
 from worker.generator.quantities.correlations import Correlations
+from worker.generator.quantities.outcomes import Reason
 from worker.generator.quantities.passages import (
     PROBABILITIES,
     Committor,
     Exit,
-    NoCurve,
     Passage,
     PassageCurve,
     SpatialPassage,
@@ -59,7 +60,7 @@ def analysis_of(report: GeneratorReport, intervals: Intervals | None) -> results
     spread = intervals or NONE
     return results.GeneratorAnalysis(
         ergodic=report.ergodic,
-        reason=report.reason,
+        reason=sentences(report.reason),
         domain=(number(report.domain[0]), number(report.domain[1])),
         domains=tuple((number(low), number(high)) for low, high in report.domains),
         boundaries=report.boundaries,
@@ -101,9 +102,14 @@ def findings_of(report: GeneratorReport) -> Sequence[Finding]:
     """Collect what the reader must know beside the numbers."""
     if report.ergodic is not False or report.reason is None:
         return ()
-    said = [report.reason, *([report.approximation] if report.approximation else [])]
-    sentences = (f"{sentence[:1].upper()}{sentence[1:].rstrip('.')}." for sentence in said)
-    return (Finding("not-ergodic", " ".join(sentences)),)
+    said = [report.reason.sentence, *([report.approximation] if report.approximation else [])]
+    written = (f"{sentence[:1].upper()}{sentence[1:].rstrip('.')}." for sentence in said)
+    return (Finding("not-ergodic", " ".join(written)),)
+
+
+def sentences(*reasons: Reason | None) -> str | None:
+    """Write reasons in one line; None where there are none."""
+    return "; ".join(reason.sentence for reason in reasons if reason is not None) or None
 
 
 def _spectrum(report: GeneratorReport, spread: Intervals) -> results.Spectrum | None:
@@ -127,7 +133,7 @@ def _spectrum(report: GeneratorReport, spread: Intervals) -> results.Spectrum | 
         )
         if ("spectrum", "eigenfunctions") in spread.ends
         else (),
-        reason=spectrum.reason,
+        reason=sentences(*spectrum.reasons),
     )
 
 
@@ -136,9 +142,6 @@ def _stationary(report: GeneratorReport, spread: Intervals) -> results.Stationar
     if law is None:
         return None
     spatial = law if isinstance(law, MultivariateDistribution) else None
-    turn = report.domain[1] - report.domain[0]
-    current, current_ends = report.probability_current, spread.range("probability_current")
-    velocity = None if current is None else current * turn
     return results.Stationary(
         mean=law.mean,
         mean_ci=_row(spread, law.mean, "stationary", "mean"),
@@ -157,15 +160,14 @@ def _stationary(report: GeneratorReport, spread: Intervals) -> results.Stationar
             values=table(law.density),
             values_ci=band_of(spread.band("stationary", "density")),
         ),
-        reason=law.reason,
+        reason=sentences(*law.reasons),
         current=None if spatial is None or spatial.current is None else encoded(spatial.current),
-        probability_current=current,
-        probability_current_ci=ends_about(current, current_ends),
-        mean_velocity=velocity,
-        mean_velocity_ci=ends_about(
-            velocity,
-            None if current_ends is None else (current_ends[0] * turn, current_ends[1] * turn),
+        probability_current=report.probability_current,
+        probability_current_ci=ends_about(
+            report.probability_current, spread.range("probability_current")
         ),
+        mean_velocity=report.mean_velocity,
+        mean_velocity_ci=ends_about(report.mean_velocity, spread.range("mean_velocity")),
         circulation=None if spatial is None else spatial.circulation,
         circulation_ci=ends_about(
             None if spatial is None else spatial.circulation,
@@ -196,7 +198,7 @@ def _exit(exit_: Exit, spread: Intervals, *path: str | int) -> results.Exit:
         probability_high=results.Estimate(
             value=exit_.probability_high,
             ci=ends_about(exit_.probability_high, spread.range(*path, "probability_high")),
-            reason=exit_.reason,
+            reason=sentences(exit_.reason),
         ),
         mean_time=_estimate(exit_.mean_time, spread, *path, "mean_time"),
     )
@@ -204,8 +206,10 @@ def _exit(exit_: Exit, spread: Intervals, *path: str | int) -> results.Exit:
 
 def _autocorrelation(report: GeneratorReport, spread: Intervals) -> results.Autocorrelation | None:
     correlations = report.correlations
-    if not isinstance(correlations, Correlations):
-        return None if correlations is None else results.Autocorrelation(reason=correlations.reason)
+    if correlations is None:
+        return None
+    if isinstance(correlations, Reason):
+        return results.Autocorrelation(reason=correlations.sentence)
     return results.Autocorrelation(
         lags=array(correlations.lags),
         values=_by_variable(correlations.autocorrelation),
@@ -279,14 +283,15 @@ def _between(passage: SpatialPassage, spread: Intervals, *path: str | int) -> re
 
 
 def _committor(committor: Committor, spread: Intervals, *path: str | int) -> results.Committor:
-    found = committor.found
+    start, to, found = _place(committor.start), _place(committor.to), committor.found
+    if isinstance(found, Reason):
+        return results.Committor(from_=start, to=to, reason=found.sentence)
     return results.Committor(
-        from_=_place(committor.start),
-        to=_place(committor.to),
-        grid=() if found is None else tuple(array(points) for points in found.grid),
-        values=() if found is None else table(found.values),
+        from_=start,
+        to=to,
+        grid=tuple(array(points) for points in found.grid),
+        values=table(found.values),
         values_ci=band_of(spread.band(*path, "found", "values")),
-        reason=committor.reason,
     )
 
 
@@ -300,9 +305,11 @@ def _place(place: Place) -> results.Place:
     return ends | dict.fromkeys(place.unknown, (None, None))
 
 
-def _distribution(law: PassageCurve | NoCurve | None) -> results.PassageDistribution | None:
-    if not isinstance(law, PassageCurve):
-        return None if law is None else results.PassageDistribution(reason=law.reason)
+def _distribution(law: PassageCurve | Reason | None) -> results.PassageDistribution | None:
+    if law is None:
+        return None
+    if isinstance(law, Reason):
+        return results.PassageDistribution(reason=law.sentence)
     return results.PassageDistribution(
         times=array(law.times), density=array(law.density), cumulative=array(law.cumulative)
     )
@@ -313,7 +320,7 @@ def _estimate(timing: Timing, spread: Intervals, *path: str | int) -> results.Es
     # A time too long for a number still has an interval, of times that are not or are too.
     too_long = timing.value is None and timing.log_value is not None
     ci = ends if too_long else ends_about(timing.value, ends)
-    return results.Estimate(value=timing.value, ci=interval_of(ci), reason=timing.reason)
+    return results.Estimate(value=timing.value, ci=interval_of(ci), reason=sentences(timing.reason))
 
 
 def simulated_of(law: SimulatedLaw) -> results.SimulatedLaw:
@@ -325,7 +332,7 @@ def simulated_of(law: SimulatedLaw) -> results.SimulatedLaw:
         n_escaped=law.n_escaped,
         duration=law.duration,
         step=law.step,
-        reason=law.reason,
+        reason=sentences(law.reason),
         **{name: _simulated(value) for name, value in estimates.items()},
     )
 
@@ -333,10 +340,9 @@ def simulated_of(law: SimulatedLaw) -> results.SimulatedLaw:
 def _simulated(value: Any) -> Any:
     match value:
         case Simulated():
-            return results.Simulated(value=value.value, std_error=value.std_error)
-        case Marginal(edges, density, std_error):
-            numbers = {"edges": edges, "density": density, "std_error": std_error}
-            return results.SimulatedMarginal(**{k: tuple(v.tolist()) for k, v in numbers.items()})
+            return written(results.Simulated, value)
+        case Marginal():
+            return written(results.SimulatedMarginal, value)
         case tuple():
             return tuple(_simulated(each) for each in value)
     return None if value is None else number(value)

@@ -7,11 +7,10 @@ import numpy as np
 
 from contract import results
 from contract.datasets import Dataset
-from worker.comparison.autocorrelation import Autocorrelation
 from worker.comparison.compare import Comparison
-from worker.documents.numbers import number
+from worker.documents.numbers import number, written
 from worker.identification.checks.residuals import ResidualMoments
-from worker.identification.identified_model import ComponentFit, IdentifiedModel
+from worker.identification.identified_model import ComponentFit, IdentifiedModel, TermFit
 from worker.identification.model_sampling import confidence_interval
 from worker.identification.selection.best_subset import Curve
 from worker.identification.selection.kernel_scores import KernelChoice
@@ -25,16 +24,8 @@ def data_of(dataset: Dataset, answer: IdentifiedModel) -> results.DataSummary:
 
 def data_summary(dataset: Dataset, dt: float) -> results.DataSummary:
     """Write the summary of a dataset; `dt` is the median sampling interval [time]."""
-    report = dataset.report
-    return results.DataSummary(
-        variables=tuple(v.model_dump() for v in report.variables),
-        n_trajectories=report.n_trajectories,
-        n_increments=report.n_increments,
-        dt=dt,
-        duration=report.duration,
-        time_unit=report.time_unit,
-        range=report.range,
-    )
+    variables = tuple(v.model_dump() for v in dataset.report.variables)
+    return written(results.DataSummary, dataset.report, variables=variables, dt=dt)
 
 
 def model_of(answer: IdentifiedModel, confidence: float) -> results.Model:
@@ -90,51 +81,38 @@ def _kernel_choice(choice: KernelChoice | None) -> results.KernelChoice | None:
         return None
     taken = choice.candidates[choice.chosen]
     surface = tuple(
-        results.KernelCandidate(
-            count=c.count,
-            bandwidth=c.bandwidth,
-            score=c.score,
-            std_error=None if behind is None else behind[1],
-            drift_variance=c.drift_variance,
-            diffusion_variance=c.diffusion_variance,
-        )
+        written(results.KernelCandidate, c, std_error=None if behind is None else behind[1])
         for c, behind in zip(choice.candidates, choice.shortfalls(), strict=True)
     )
-    return results.KernelChoice(
-        count=taken.count, bandwidth=taken.bandwidth, n_folds=choice.n_folds, surface=surface
-    )
+    return written(results.KernelChoice, taken, n_folds=choice.n_folds, surface=surface)
 
 
 def _component(fit: ComponentFit, confidence: float) -> results.Component:
-    terms = []
-    for t in fit.terms:
-        if not t.active or not t.std_error:
-            terms.append(results.Term(term=t.name, value=t.value, active=t.active))
-            continue
-        terms.append(
-            results.Term(
-                term=t.name,
-                value=t.value,
-                active=True,
-                std_error=t.std_error,
-                robust_std_error=t.robust_std_error,
-                ci=confidence_interval(t.value, t.std_error, t.rule_shift, confidence),
-                z=t.value / t.std_error,
-            )
+    terms = tuple(
+        written(
+            results.Term,
+            t,
+            term=t.name,
+            std_error=t.std_error or None,
+            ci=_interval(t, confidence),
+            z=t.value / t.std_error if t.std_error else None,
         )
-    return results.Component(expression=expression(fit.active()), terms=tuple(terms))
+        for t in fit.terms
+    )
+    return results.Component(expression=expression(fit.active()), terms=terms)
+
+
+def _interval(term: TermFit, confidence: float) -> tuple[float, float] | None:
+    """Return a coefficient's interval; none where there is no error, or it is zero at both ends."""
+    if (term.active and not term.std_error) or not term.estimates:
+        return None
+    low, high = confidence_interval(term.estimates, confidence)
+    return (low, high) if term.active or low < high else None
 
 
 def _path(fit: ComponentFit) -> results.SelectionPath:
     entries = tuple(
-        results.Support(
-            support=e.support,
-            score=e.score,
-            coefficients=dict(e.coefficients),
-            equivalent=e.equivalent,
-            penalty=e.penalty,
-        )
-        for e in fit.path
+        written(results.Support, entry, coefficients=dict(entry.coefficients)) for entry in fit.path
     )
     return results.SelectionPath(
         method=fit.method, path=entries, curve=None if fit.curve is None else _curve(fit.curve)
@@ -142,15 +120,8 @@ def _path(fit: ComponentFit) -> results.SelectionPath:
 
 
 def _curve(curve: Curve) -> results.CrossValidation:
-    return results.CrossValidation(
-        penalties=tuple(curve.penalties.tolist()),
-        errors=tuple(curve.errors.tolist()),
-        std_errors=tuple(curve.std_errors.tolist()),
-        n_terms=tuple(curve.n_terms.tolist()),
-        chosen=float(curve.penalties[curve.chosen]),
-        lowest=float(curve.penalties[curve.lowest]),
-        n_folds=curve.n_folds,
-    )
+    chosen, lowest = (float(curve.penalties[place]) for place in (curve.chosen, curve.lowest))
+    return written(results.CrossValidation, curve, chosen=chosen, lowest=lowest)
 
 
 def _residuals(moments: tuple[ResidualMoments, ...]) -> results.Residuals:
@@ -172,33 +143,13 @@ def comparison_of(comparison: Comparison, variables: tuple[str, ...]) -> dict[st
     return {
         "density_total_variation": comparison.total_variation,
         "autocorrelation": {
-            name: _autocorrelation(found)
+            name: written(results.DataAutocorrelation, found)
             for name, found in zip(variables, comparison.autocorrelation, strict=False)
         },
         "chapman_kolmogorov": tuple(
-            results.ChapmanKolmogorov(
-                variable=variables[test.variable],
-                lag=test.lag,
-                statistic=test.statistic,
-                degrees_of_freedom=test.degrees_of_freedom,
-                p_value=test.p_value,
-                mean_difference=test.mean_difference,
-                spread_difference=test.spread_difference,
-                n_windows=test.n_windows,
-            )
+            written(results.ChapmanKolmogorov, test, variable=variables[test.variable])
             for test in comparison.chapman_kolmogorov
         ),
         "comparison_share": comparison.share,
         "comparison_reason": comparison.reason,
     }
-
-
-def _autocorrelation(found: Autocorrelation) -> results.DataAutocorrelation:
-    return results.DataAutocorrelation(
-        lags=tuple(found.lags.tolist()),
-        data=tuple(found.data.tolist()),
-        band=tuple((float(low), float(high)) for low, high in found.band),
-        model=tuple(found.model.tolist()),
-        p_value=found.p_value,
-        reason=found.reason,
-    )

@@ -2,15 +2,16 @@
 
 import base64
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from contract import results
-from contract.base import Interval
+from contract.base import Document, Interval
 
 Floats = NDArray[np.float64]
+D = TypeVar("D", bound=Document)
 LONGEST_PLAIN_ARRAY = 2_000
 
 
@@ -20,9 +21,17 @@ def plain(value: Any) -> Any:
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [plain(v) for v in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
     if isinstance(value, float | np.floating):
         return number(value)
     return int(value) if isinstance(value, np.integer) else value
+
+
+def written(kind: type[D], value: Any, **others: Any) -> D:
+    """Write a document from a value that has its fields by name, except for `others`."""
+    same = [name for name in kind.model_fields if name not in others]
+    return kind(**{name: plain(getattr(value, name)) for name in same}, **others)
 
 
 def number(value: float | np.floating[Any]) -> float | None:

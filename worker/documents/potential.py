@@ -3,7 +3,7 @@
 import math
 
 from contract import results
-from worker.documents.numbers import array, curves_of, ends_about, interval_of, number
+from worker.documents.numbers import array, curves_of, ends_about, interval_of, written
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.uncertainty.intervals import Intervals, Path
 
@@ -25,15 +25,15 @@ def fixed_points_of(
 ) -> tuple[results.FixedPoint, ...]:
     """With the intervals of where they are, and of the Jacobian's eigenvalues there."""
     return tuple(
-        results.FixedPoint(
-            at=point.at,
+        written(
+            results.FixedPoint,
+            point,
             at_ci=tuple(
                 ends_about(place, ends)
                 for place, ends in zip(
                     point.at, intervals.ranges("fixed_points", i, "at"), strict=False
                 )
             ),
-            stable=point.stable,
             jacobian_eigenvalues=tuple(
                 eigenvalue_of(rate, intervals, ("fixed_points", i, "rates"), k)
                 for k, rate in enumerate(point.rates)
@@ -46,13 +46,11 @@ def fixed_points_of(
 def barriers_of(report: GeneratorReport, intervals: Intervals) -> tuple[results.Barrier, ...]:
     """Write the barriers whose height a number can hold, with their intervals."""
     return tuple(
-        results.Barrier(
+        written(
+            results.Barrier,
+            b,
             from_=b.start,
-            over=b.over,
-            to=b.to,
-            height=number(b.height),
             height_ci=interval_of(ends_about(b.height, intervals.range("barriers", i, "height"))),
-            height_over_noise=b.height_over_noise,
             height_over_noise_ci=interval_of(
                 ends_about(b.height_over_noise, intervals.range("barriers", i, "height_over_noise"))
             ),

@@ -26,17 +26,25 @@ from worker.generator.multivariate.analysis import analysed_in_space, closed_in_
 from worker.generator.plane.grid_refinement import Solution
 from worker.generator.plane.perturbed_model import PerturbedPlaneAnalysis
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view
+from worker.generator.quantities.derived import with_derived
+from worker.generator.quantities.outcomes import FOR_ONE, NOT_TWO_NUMBERS
 from worker.generator.quantities.passages import Exit, Triple
 from worker.generator.quantities.regions import Pair, numbers_and_places
-from worker.generator.quantities.report import GeneratorReport, Range, widened
+from worker.generator.quantities.report import (
+    GeneratorReport,
+    Range,
+    extrapolated,
+    widened,
+    with_reflecting_ends,
+)
 from worker.generator.quantities.stationary import MultivariateDistribution, StationaryDistribution
 from worker.generator.request import AnalysisRequest, observed_ranges, unanswered
 
 __all__ = ["Analysis", "GeneratorReport", "analyse", "analysis"]
 
 
-class PerturbedAnalysis(Protocol):
-    """Analysis of processes like one that was analysed."""
+class PerturbedGeometry(Protocol):
+    """Analysis of processes like one that was analysed, in one geometry."""
 
     def __call__(self, process: DiffusionProcess) -> GeneratorReport:
         """Return the report of a process: the reference's quantities, on its grids."""
@@ -47,8 +55,24 @@ class PerturbedAnalysis(Protocol):
         ...
 
 
-FOR_ONE = "exits from intervals are for one variable; request the passage to a region instead"
-FOR_NUMBERS = "in one variable a passage is between two numbers; give two numbers"
+@dataclass(frozen=True, slots=True, eq=False)
+class PerturbedAnalysis:
+    """Analysis of processes like one that was analysed, with all that follows from it.
+
+    geometry   what only the geometry can compute
+    """
+
+    geometry: PerturbedGeometry
+
+    def __call__(self, process: DiffusionProcess) -> GeneratorReport:
+        """Return the report of a process: the reference's quantities, on its grids."""
+        return with_derived(self.geometry(process), process)
+
+    def has_distribution(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
+        """Return (n,) whether each process has a stationary distribution, judged far away."""
+        return self.geometry.has_distribution(processes)
+
+
 MUCH = 0.05
 """Stationary probability well beyond the data from which distribution and rates are extrapolated.
 
@@ -72,9 +96,8 @@ class Analysis:
     @property
     def solution(self) -> Solution | None:
         """The solution on cells that a report of two coordinates was read from; None for others."""
-        return (
-            self.perturbed.solution if isinstance(self.perturbed, PerturbedPlaneAnalysis) else None
-        )
+        near = None if self.perturbed is None else self.perturbed.geometry
+        return near.solution if isinstance(near, PerturbedPlaneAnalysis) else None
 
 
 def analyse(process: DiffusionProcess, **asked: Any) -> GeneratorReport:
@@ -112,7 +135,7 @@ def analysis(
     GeneratorError
         The process cannot be analysed at all. Having no stationary distribution is no error.
     """
-    perturbed: PerturbedAnalysis | None
+    near: PerturbedGeometry | None
     ranges = observed_ranges(observed_range, process.dimension)
     numbers, places = numbers_and_places(passages, process.dimension)
     request = AnalysisRequest(
@@ -129,21 +152,20 @@ def analysis(
         observed_ranges=ranges,
     )
     if process.dimension > 1:
-        report, perturbed = analysed_in_space(process, request)
+        report, near = analysed_in_space(process, request)
         if reflecting_ends and not report.ergodic:
-            report, perturbed = closed_in_space(process, request, report)
+            report, near = closed_in_space(process, request, report)
         report = replace(report, exits=tuple(Exit.without(asked, FOR_ONE) for asked in exits))
     else:
-        report, perturbed = _analysed_in_one(scalar_view(process), request, reflecting_ends)
-        report = replace(report, between=unanswered(request, FOR_NUMBERS)[0])
+        report, near = _analysed_in_one(scalar_view(process), request, reflecting_ends)
+        report = replace(report, between=unanswered(request, NOT_TWO_NUMBERS)[0])
+    report = with_derived(report, process)
     # Unvisited arcs of a circle are found by `identification/findings.py`.
-    if all(period is None for period in process.periods):
-        report = with_support(
-            report,
-            ranges,
-            perturbed.landscape if isinstance(perturbed, PerturbedLineAnalysis) else None,
-        )
-    return Analysis(report, process, perturbed)
+    if ranges is not None and all(period is None for period in process.periods):
+        report = replace(report, extrapolated=extrapolated(report, ranges))
+        landscape = near.landscape if isinstance(near, PerturbedLineAnalysis) else None
+        report = with_support(report, ranges, landscape)
+    return Analysis(report, process, None if near is None else PerturbedAnalysis(near))
 
 
 def _analysed_in_one(
@@ -171,27 +193,20 @@ def _closed(
             "range"
         )
     inner, landscape = analysed_on_the_line(replace(model, bounds=interval), request)
-    reason = (
-        report.reason
-        if inner.ergodic
-        else f"{report.reason}. With reflecting boundaries: {inner.reason}"
-    )
-    return replace(inner, ergodic=False, reason=reason, boundaries="reflecting"), landscape
+    return with_reflecting_ends(report, inner), landscape
 
 
 def with_support(
-    report: GeneratorReport, ranges: tuple[Range, ...] | None, landscape: Landscape | None
+    report: GeneratorReport, ranges: tuple[Range, ...], landscape: Landscape | None
 ) -> GeneratorReport:
     """Return the report with the ranges of the data and the probability beyond them.
 
     Parameters
     ----------
     report : of any number of coordinates
-    ranges : (low, high) of each coordinate [state]; None without data
+    ranges : (low, high) of each coordinate [state]
     landscape : what the distribution of one coordinate was read from; None for others
     """
-    if ranges is None:
-        return report
 
     def beyond(within: tuple[Range, ...]) -> float | None:
         if landscape is None:

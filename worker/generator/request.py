@@ -10,12 +10,10 @@ from worker.generator.errors import InvalidDomainError
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.quantities.correlations import Correlations
 from worker.generator.quantities.fixed_points import FixedPoint
+from worker.generator.quantities.outcomes import FOR_TWO, NO_LAW, NO_STATES, Reason
 from worker.generator.quantities.passages import Committor, Passage, SpatialPassage, Timing, Triple
 from worker.generator.quantities.regions import Pair, facing_numbers
-from worker.generator.quantities.report import GeneratorReport, Range, extrapolated_outside
-
-NO_LAW = "there is no stationary distribution to start from"
-FOR_TWO = "passages and committors between regions are for two variables"
+from worker.generator.quantities.report import GeneratorReport, Range
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,23 +106,13 @@ def power_spectrum(report: GeneratorReport, frequencies: FloatArray) -> FloatArr
     )
 
 
-def untimed(passages: tuple[Range, ...], dimension: int) -> tuple[Passage, ...]:
-    """Return passages between two numbers that were asked of a process of several coordinates."""
-    why = Timing(
-        None,
-        f"two numbers name no states of a process of {dimension} coordinates; give points or "
-        "regions",
-    )
-    return tuple(Passage(start, to, why, why) for start, to in passages)
-
-
 def unanswered(
-    request: AnalysisRequest, why: str
+    request: AnalysisRequest, why: Reason
 ) -> tuple[tuple[SpatialPassage, ...], tuple[Committor, ...]]:
     """Return the passages and committors between places that were asked for, with one reason."""
     return (
         tuple(SpatialPassage(start, to, Timing(None, why)) for start, to in request.places),
-        tuple(Committor(start, to, None, why) for start, to in request.committors),
+        tuple(Committor(start, to, why) for start, to in request.committors),
     )
 
 
@@ -149,7 +137,7 @@ def observed_ranges(
 def without_stationary_distribution(
     process: DiffusionProcess,
     fixed: tuple[FixedPoint, ...],
-    reason: str | None,
+    reason: Reason | None,
     request: AnalysisRequest,
 ) -> GeneratorReport:
     """Return the report of what needs no stationary distribution.
@@ -158,9 +146,10 @@ def without_stationary_distribution(
     ----------
     process : diffusion process in several coordinates
     fixed : its fixed points
-    reason : why the passages and committors that were asked for are not there; None where none
+    reason : why there is no stationary distribution; None where there is one
     request : what is asked for
     """
+    untimed = Timing(None, NO_STATES)
     between, committors = unanswered(request, NO_LAW if process.dimension == 2 else FOR_TWO)
     return GeneratorReport(
         ergodic=False,
@@ -169,8 +158,7 @@ def without_stationary_distribution(
         domains=tuple((float(low), float(high)) for low, high in process.domain),
         boundaries="natural",
         fixed_points=fixed,
-        passages=untimed(request.passages, process.dimension),
+        passages=tuple(Passage(*pair, untimed, untimed) for pair in request.passages),
         between=between,
         committors=committors,
-        extrapolated=extrapolated_outside(fixed, request.observed_ranges),
     )

@@ -60,6 +60,9 @@ MOST_KERNELS = 100
 
 FEW_TRANSITIONS = 10
 
+UNDECIDED = 0.5
+"""Probability of the selected terms below which other sets of terms are named."""
+
 FINER_RULES = {
     "adams-moulton": "a rule of fourth order (Adams–Moulton) through four samples",
     "simpson": "Simpson's rule over two steps",
@@ -128,6 +131,7 @@ def findings(fit: Fit, problem: Problem) -> Iterator[Finding]:
     """Yield all warnings about the fit itself."""
     yield from _no_noise(fit)
     yield from _no_drift(fit, problem.library)
+    yield from _undecided_terms(fit, problem.library)
     yield from _long_steps(fit, problem)
     yield from _thinned(fit)
     yield from _coarse(fit, problem.library)
@@ -209,6 +213,31 @@ def _no_drift(fit: Fit, library: Library) -> Iterator[Finding]:
             "no-mean-reversion",
             "The drift is constant: a random walk with a trend. There is no mean reversion and, "
             "unless boundaries confine the process, no stationary distribution.",
+        )
+
+
+def _undecided_terms(fit: Fit, library: Library) -> Iterator[Finding]:
+    """Warn of components whose terms are more likely others than the selected ones."""
+    likely: dict[str, dict[str, float]] = {}
+    for name, selected, _ in fit.components_at_double_step():
+        chosen, *others = selected.supports
+        if chosen.weight < UNDECIDED and any(s.weight > chosen.weight / 2 for s in others):
+            best = sorted(others, key=lambda s: -s.weight)[:2]
+            likely[name] = {
+                " + ".join(library.names[k] for k in s.estimate.support) or "none": s.weight
+                for s in (chosen, *best)
+            }
+    if likely:
+        sets = "; ".join(
+            f"{name}: " + ", ".join(f"{terms} ({100 * p:.0f} %)" for terms, p in found.items())
+            for name, found in likely.items()
+        )
+        yield Finding(
+            "terms-undecided",
+            f"The data do not decide which terms the model has. Probable sets are, first the "
+            f"selected one: {sets}. Confidence intervals account for all of them. A longer time "
+            "series decides, and so does a smaller library, if some terms are known to be absent.",
+            {"probabilities": likely},
         )
 
 

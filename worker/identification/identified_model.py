@@ -1,6 +1,6 @@
 """The identified model in the data's own units, with its errors and checks."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from worker.identification.estimation.cell_equations import walk
 from worker.identification.estimation.estimator import identify
 from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.goodness_of_fit import Misfit, misfit_of
-from worker.identification.estimation.problem import Problem
+from worker.identification.estimation.problem import Problem, from_first
 from worker.identification.estimation.setup import (
     Range,
     Settings,
@@ -41,7 +41,11 @@ from worker.identification.findings import (
     unvisited_arcs,
     wrong_drift,
 )
-from worker.identification.model_sampling import DrawnModels, draw_models
+from worker.identification.model_sampling import (
+    CoefficientEstimate,
+    DrawnModels,
+    draw_models,
+)
 from worker.identification.selection.best_subset import Candidate, Curve
 from worker.identification.selection.kernel_scores import KernelChoice
 from worker.identification.selection.support_selection import Selected
@@ -70,7 +74,8 @@ WINDOWS_FOR_SCORES = 400_000
 class TermFit:
     """A candidate term; errors are None where the estimator gives none.
 
-    rule_shift   value by the other sampling rule less this one, if both describe the data; else 0
+    probability   probability that the term belongs to the model
+    estimates     estimates on all likely supports that have the term
     """
 
     name: str
@@ -78,7 +83,8 @@ class TermFit:
     active: bool
     std_error: float | None = None
     robust_std_error: float | None = None
-    rule_shift: float = 0.0
+    probability: float | None = None
+    estimates: tuple[CoefficientEstimate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +96,7 @@ class PathEntry:
     coefficients: Mapping[str, float]
     equivalent: tuple[tuple[str, ...], ...] = ()
     penalty: float | None = None
+    probability: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,29 +337,46 @@ def _component(
     factor   factor from internal units to the data's
     """
     estimate = selected.estimate
-    place = {k: i for i, k in enumerate(estimate.support)}
     terms = []
     for k, name in enumerate(library.names):
-        if k not in place:
-            terms.append(TermFit(name, 0.0, active=False))
+        estimates = tuple(_estimates_of(selected, k, factor))
+        probability = min(sum(e.weight for e in estimates), 1.0)
+        if k not in estimate.support:
+            terms.append(
+                TermFit(name, 0.0, active=False, probability=probability, estimates=estimates)
+            )
             continue
-        i = place[k]
+        i = estimate.support.index(k)
         robust = (
             None
             if estimate.robust_std_error is None
             else float(estimate.robust_std_error[i] * factor)
         )
-        shift = 0.0 if selected.shift is None else float(selected.shift.raw[i] * factor)
-        error = float(estimate.std_error[i] * factor)
-        terms.append(TermFit(name, float(estimate.raw[i] * factor), True, error, robust, shift))
-    path = tuple(_entry(c, library, factor) for c in selected.path)
+        value, error = float(estimate.raw[i] * factor), float(estimate.std_error[i] * factor)
+        terms.append(TermFit(name, value, True, error, robust, probability, estimates))
+    path = tuple(_entry(c, selected, library, factor) for c in selected.path)
     return ComponentFit(
         tuple(terms), method, path, step_errors(selected, coarse, order, library), selected.curve
     )
 
 
-def _entry(candidate: Candidate, library: Library, factor: float) -> PathEntry:
+def _estimates_of(selected: Selected, term: int, factor: float) -> Iterator[CoefficientEstimate]:
+    """Yield the estimates of a term's coefficient on all supports that have it [data's units]."""
+    for alternative in selected.supports:
+        estimate, shift = alternative.estimate, alternative.shift
+        if term in estimate.support:
+            i = estimate.support.index(term)
+            yield CoefficientEstimate(
+                alternative.weight,
+                float(estimate.raw[i] * factor),
+                float(estimate.std_error[i] * abs(factor)),
+                0.0 if shift is None else float(shift.raw[i] * factor),
+            )
+
+
+def _entry(candidate: Candidate, selected: Selected, library: Library, factor: float) -> PathEntry:
     names = _names(library, candidate.support)
+    weights = {a.estimate.support: a.weight for a in selected.supports}
     return PathEntry(
         support=names,
         score=candidate.score,
@@ -361,6 +385,7 @@ def _entry(candidate: Candidate, library: Library, factor: float) -> PathEntry:
         },
         equivalent=tuple(_names(library, s) for s in candidate.equivalent),
         penalty=candidate.penalty,
+        probability=weights.get(candidate.support, 0.0),
     )
 
 
@@ -416,24 +441,22 @@ def _draws(
 ) -> DrawnModels[SymbolicProcess | SymbolicSystem]:
     """Draw models around the estimate; see `model_sampling.draw_models`.
 
-    Components of several variables are drawn from their own covariances; an isotropic tensor is one
-    component.
+    Components are drawn from their own covariances, of one variable and of several.
     """
     d, pairs = problem.space.dimension, list(fit.diffusion)
     centre = np.array([*fit.coefficients, *(fit.tensor[pair] for pair in pairs)])
-    selected = [*(fit.drift[p] for p in range(d)), *fit.diffusion.values()]
-    if d == 1:
-        drawn, supports = draw_models(selected, n_draws, seed)
-    else:
-        isotropic = problem.structure == "isotropic"
-        generator = np.random.default_rng(seed)
-        normal = generator.standard_normal((n_draws, len(selected), problem.library.internal_size))
-        drawn, supports = np.repeat(centre[None], n_draws, axis=0), np.zeros(n_draws, np.int64)
-        for row, component in enumerate(selected):
-            noise = normal[:, d if isotropic and row > d else row]
-            drawn[:, row] += noise @ component.estimate.internal_factor.T
-            if component.shift is not None:
-                drawn[1::2, row] += component.shift.internal
+    # An isotropic tensor is one component: its diagonal is drawn as one.
+    own = [pair for pair in pairs if problem.structure != "isotropic" or pair == (0, 0)]
+    drawn, supports = draw_models(
+        [*fit.drift, *(fit.diffusion[pair] for pair in own)], n_draws, seed
+    )
+    if len(own) < len(pairs):
+        rows = np.zeros((n_draws, *centre.shape))
+        rows[:, : d + 1] = drawn
+        for row, (p, q) in enumerate(pairs, start=d):
+            if p == q:
+                rows[:, row] = drawn[:, d] * from_first(problem, p)
+        drawn = rows
 
     def process_at(coefficients: Floats) -> SymbolicProcess | SymbolicSystem:
         rows = coefficients.reshape(centre.shape)

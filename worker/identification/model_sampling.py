@@ -1,6 +1,5 @@
 """Models drawn around the estimate: uncertainty of coefficients, sampling rule and support."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -8,7 +7,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
 from worker.identification.selection.support_selection import AlternativeSupport, Selected
 
@@ -64,7 +63,7 @@ def draw_models(
     for selected in components:
         supports *= 1 + len(selected.alternatives)
         normal = generator.standard_normal((count, len(selected.estimate.internal)))
-        drawn = _around(_of(selected), normal, by_other)
+        drawn = _around(selected.supports[0], normal, by_other)
         order = generator.permutation(count)
         first = 0
         for number, alternative in enumerate(selected.alternatives, start=1):
@@ -78,14 +77,6 @@ def draw_models(
     return np.stack(models, axis=1), supports
 
 
-def _of(selected: Selected) -> AlternativeSupport:
-    return AlternativeSupport(
-        selected.estimate,
-        1 - sum(alternative.weight for alternative in selected.alternatives),
-        selected.shift,
-    )
-
-
 def _around(support: AlternativeSupport, normal: Floats, by_other: NDArray[np.bool_]) -> Floats:
     drawn = support.estimate.internal + normal @ support.estimate.internal_factor.T
     if support.shift is not None:
@@ -93,34 +84,51 @@ def _around(support: AlternativeSupport, normal: Floats, by_other: NDArray[np.bo
     return np.asarray(drawn)
 
 
-def confidence_interval(
-    value: float, std_error: float, shift: float, confidence: float
-) -> tuple[float, float]:
-    """Return an interval that covers the truth whichever of two sampling rules is right, (M34).
+@dataclass(frozen=True, slots=True)
+class CoefficientEstimate:
+    """Estimate of one coefficient on one support.
 
-    The construction is that of Imbens and Manski (2004).
+    weight      probability of the support
+    value       coefficient by the chosen sampling rule
+    std_error   its standard error, by either rule
+    shift       coefficient by the other rule less `value`; 0 where that does not describe the data
+    """
+
+    weight: float
+    value: float
+    std_error: float
+    shift: float = 0.0
+
+
+def confidence_interval(
+    estimates: Sequence[CoefficientEstimate], confidence: float
+) -> tuple[float, float]:
+    """Return the central interval of a coefficient over supports and sampling rules, (M34), (M35).
+
+    The coefficient is zero with the probability that the weights leave to one. On a single support
+    the interval covers the truth whichever of two rules is right (Imbens and Manski, 2004).
 
     Parameters
     ----------
-    value : coefficient by one rule
-    std_error : standard error by either rule
-    shift : coefficient by the other rule, less `value`
-    confidence : probability that the interval covers the truth
+    estimates : estimates on the supports that have the term
+    confidence : coverage of the interval, 0 to 1
     """
-    distance = abs(shift) / std_error
-    two_sided, one_sided = float(ndtri((1 + confidence) / 2)), float(ndtri(confidence))
-    if not math.isfinite(distance):
-        width = one_sided
-    elif distance > 0:
-        width = float(
-            brentq(
-                lambda c: ndtr(c + distance) - ndtr(-c) - confidence,
-                one_sided - 1e-9,
-                two_sided + 1e-9,
-            )
-        )
-    else:
-        width = two_sided
-    return min(value, value + shift) - width * std_error, max(
-        value, value + shift
-    ) + width * std_error
+    table = np.array([(e.weight, e.value, e.std_error, e.shift) for e in estimates]).reshape(-1, 4)
+    weight, value, error, shift = table.T
+    absent = max(1 - float(weight.sum()), 0.0)
+    error = np.maximum(error, np.finfo(float).tiny)
+    reach = 10 * error
+    low = min(float(np.min(np.minimum(value, value + shift) - reach, initial=0.0)), 0.0)
+    high = max(float(np.max(np.maximum(value, value + shift) + reach, initial=0.0)), 0.0)
+
+    def below(x: float) -> float:
+        return float(weight @ (ndtr((x - value) / error) + ndtr((x - value - shift) / error)) / 2)
+
+    def end(share: float) -> float:
+        at_zero = below(0.0)
+        if at_zero <= share <= at_zero + absent:
+            return 0.0
+        wanted = share if share < at_zero else share - absent
+        return float(brentq(lambda x: below(x) - wanted, low, high, xtol=1e-9 * error.min()))
+
+    return end((1 - confidence) / 2), end((1 + confidence) / 2)

@@ -87,13 +87,8 @@ def _model_of_job(tenant: str, reference: ModelOfJob, stores: Stores) -> ModelTe
         name = None
     body = None if name is None else stores.results.get(tenant, name)
     if body is None:
-        raise JobProblem(
-            invalid(
-                "model/job",
-                f"job {reference.job} has no result",
-                "Wait until that job has succeeded, then submit again.",
-            )
-        )
+        hint = "Wait until that job has succeeded, then submit again."
+        raise JobProblem(invalid("model/job", f"job {reference.job} has no result", hint))
     return _active_terms(body)
 
 

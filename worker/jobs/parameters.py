@@ -20,10 +20,7 @@ def settings_of(parameters: IdentificationParameters) -> Settings:
     library, kernels, selection = parameters.library, parameters.kernels, parameters.selection
     return Settings(
         estimator=parameters.estimator,
-        polynomial_degree=library.polynomial_degree,
-        fourier_harmonics=library.fourier_harmonics,
-        extra_terms=library.extra_terms,
-        diffusion_degree=library.diffusion_degree,
+        **library.model_dump(),
         diffusion_structure=parameters.diffusion_structure,
         kernel_count=None if kernels.count == "auto" else kernels.count,
         bandwidth=None if kernels.bandwidth == "auto" else kernels.bandwidth,
@@ -38,20 +35,19 @@ def settings_of(parameters: IdentificationParameters) -> Settings:
     )
 
 
+OPTIONS = {
+    "density_points", "eigenpairs", "lags", "frequencies", "reflecting_ends", "eigenfunctions",
+}  # fmt: skip
+"""Parameters that the analysis takes by the same names."""
+
+
 def analysis_settings_of(wanted: AnalysisParameters) -> AnalysisSettings:
     """Return the settings of a generator analysis."""
     return AnalysisSettings(
         passages=tuple((p.from_, p.to) for p in wanted.passages),
         committors=tuple((c.from_, c.to) for c in wanted.committors),
         exits=tuple((e.from_, e.low, e.high) for e in wanted.exits),
-        options={
-            "density_points": wanted.density_points,
-            "eigenpairs": wanted.eigenpairs,
-            "lags": wanted.lags,
-            "frequencies": wanted.frequencies,
-            "reflecting_ends": wanted.reflecting_ends,
-            "eigenfunctions": wanted.eigenfunctions,
-        },
+        options=wanted.model_dump(include=OPTIONS),
         confidence=wanted.confidence,
         model_only=wanted.model_only,
     )

@@ -36,5 +36,5 @@ def of_core(error: IdentificationError | GeneratorError) -> Problem:
         error.code,
         TITLES.get(error.code, "The data or model cannot be analysed"),
         message[:1].upper() + message[1:],
-        hints=tuple(getattr(error, "hints", ())),
+        *getattr(error, "hints", ()),
     )

@@ -16,7 +16,7 @@ from contract.rolling import (
     WindowTerm,
 )
 from worker.documents.model import data_summary
-from worker.documents.numbers import number
+from worker.documents.numbers import number, written
 from worker.documents.results import provenance_of, warning_of
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.errors import DimensionNotSupported
@@ -25,7 +25,7 @@ from worker.identification.sums.block_sums import Summing
 from worker.jobs.parameters import settings_of
 from worker.jobs.sources import Record
 from worker.progress import Report
-from worker.rolling.rolling import Coefficient, Rolling, WindowModel, roll
+from worker.rolling.rolling import Rolling, WindowModel, roll
 from worker.rolling.spectral_gaps import Gap
 from worker.rolling.windows import moving_windows
 
@@ -83,24 +83,14 @@ def describe(
 
 
 def _window(window: WindowModel, width: float) -> RollingWindow:
-    return RollingWindow(
-        begin=window.begin,
-        end=window.end,
-        n_increments=window.n_increments,
-        drift=tuple(_term(coefficient) for coefficient in window.drift),
-        diffusion=tuple(_term(coefficient) for coefficient in window.diffusion),
-        fixed_points=tuple(
-            WindowFixedPoint(at=place.at, std_error=number(place.std_error), stable=place.stable)
-            for place in window.fixed_points
-        ),
+    return written(
+        RollingWindow,
+        window,
+        drift=tuple(written(WindowTerm, coefficient) for coefficient in window.drift),
+        diffusion=tuple(written(WindowTerm, coefficient) for coefficient in window.diffusion),
+        fixed_points=tuple(written(WindowFixedPoint, place) for place in window.fixed_points),
         gap=_exponential(window.gap, 1.0, width),
         relaxation_time=_exponential(window.gap, -1.0, width),
-    )
-
-
-def _term(coefficient: Coefficient) -> WindowTerm:
-    return WindowTerm(
-        term=coefficient.term, value=coefficient.value, std_error=coefficient.std_error
     )
 
 
@@ -108,12 +98,9 @@ def _exponential(gap: Gap, sign: float, width: float) -> Estimate:
     """Return exp(± log λ), with the confidence interval that is central in the logarithm."""
     if gap.log_rate is None:
         return Estimate(value=None, reason=gap.reason)
-    if gap.std_error is None:
-        return Estimate(value=number(np.exp(sign * gap.log_rate)))
-    return Estimate(
-        value=number(np.exp(sign * gap.log_rate)),
-        ci=_around(sign * gap.log_rate, width * gap.std_error),
-    )
+    logarithm = sign * gap.log_rate
+    ci = None if gap.std_error is None else _around(logarithm, width * gap.std_error)
+    return Estimate(value=number(np.exp(logarithm)), ci=ci)
 
 
 def _around(logarithm: float, reach: float) -> Interval:
@@ -124,19 +111,10 @@ def _around(logarithm: float, reach: float) -> Interval:
 def _trend(found: Rolling, width: float) -> GapTrend:
     trend = found.trend
     if trend is None:
-        return GapTrend(
-            slope=None,
-            factor=Estimate(value=None, reason=found.trend_reason),
-            reason=found.trend_reason,
-        )
+        factor = Estimate(value=None, reason=found.trend_reason)
+        return GapTrend(slope=None, factor=factor, reason=found.trend_reason)
     reach = width * trend.std_error
-    return GapTrend(
-        slope=trend.slope,
-        ci=(trend.slope - reach, trend.slope + reach),
-        z=trend.z,
-        factor=Estimate(
-            value=number(np.exp(trend.change)), ci=_around(trend.change, reach * trend.span)
-        ),
-        p_value=trend.p_value,
-        n_windows=trend.n_windows,
-    )
+    around = _around(trend.change, reach * trend.span)
+    factor = Estimate(value=number(np.exp(trend.change)), ci=around)
+    ends = (trend.slope - reach, trend.slope + reach)
+    return written(GapTrend, trend, ci=ends, factor=factor, reason=None)

@@ -63,8 +63,8 @@ def invalid(pointer: str, detail: str, hint: str) -> Problem:
         "invalid-request",
         "The job does not fit the data or model",
         detail[:1].upper() + detail[1:] + ".",
+        hint,
         errors=(ProblemError(detail=detail, pointer=f"#/{pointer}"),),
-        hints=(hint,),
     )
 
 
@@ -74,5 +74,5 @@ def _dataset_gone(dataset: str | None) -> Problem:
         "dataset-gone",
         "The dataset is not there",
         f"Dataset {dataset} was deleted after the job was accepted.",
-        hints=("Upload the data again and submit the job anew.",),
+        "Upload the data again and submit the job anew.",
     )

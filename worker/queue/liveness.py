@@ -161,13 +161,8 @@ class Heartbeat:
             elif alive:
                 self._jobs.beat(worker, self._queues)
 
-        self._thread = every(
-            self._seconds,
-            "giving a sign of life",
-            act,
-            since=self._pulse.started,
-            until=self._leaving,
-        )
+        begun, name = self._pulse.started, "giving a sign of life"
+        self._thread = every(self._seconds, name, act, since=begun, until=self._leaving)
 
     def leave(self, **_: Any) -> None:
         """Set a flag, no more: Celery calls this in a signal handler, before running jobs end."""

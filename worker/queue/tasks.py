@@ -86,13 +86,8 @@ def run_job(
         traced as trace,
         structlog.contextvars.bound_contextvars(job_id=job_id, attempt=claim.attempt),
     ):
-        outcome = _guarded(
-            claim,
-            stores,
-            run,
-            computation.most_bytes,
-            partial(stores.jobs.give_back, job_id, claim.attempt),
-        )
+        give_back = partial(stores.jobs.give_back, job_id, claim.attempt)
+        outcome = _guarded(claim, stores, run, computation.most_bytes, give_back)
         trace.outcome(outcome)
         _log.info("job ended", outcome=outcome)
         if sharing.passes:
@@ -229,20 +224,15 @@ def _fail(claim: Claim, stores: Stores, why: Problem) -> Outcome:
 
 
 def _out_of_memory(most_bytes: float) -> Problem:
+    bounded = most_bytes < float("inf")
+    most = f"the {most_bytes / 1e9:.3g} GB allowed per job" if bounded else "the worker has"
     return problem(
         507,
         "out-of-memory",
         "Out of memory",
-        "The job was stopped because it needed more memory than "
-        + (
-            f"the {most_bytes / 1e9:.3g} GB allowed per job."
-            if most_bytes < float("inf")
-            else "the worker has."
-        ),
-        hints=(
-            "Reduce the job: fewer kernels or terms, or a coarser analysis.",
-            "The operator can raise ITOSCOPE_JOB_MEMORY_BYTES.",
-        ),
+        f"The job was stopped because it needed more memory than {most}.",
+        "Reduce the job: fewer kernels or terms, or a coarser analysis.",
+        "The operator can raise ITOSCOPE_JOB_MEMORY_BYTES.",
     )
 
 
@@ -252,7 +242,7 @@ def _internal_error(job_id: str) -> Problem:
         "internal-error",
         "Internal error",
         "An unexpected error stopped the computation. The worker's log has the details.",
-        hints=(f"Report the job id {job_id} to the operator.",),
+        f"Report the job id {job_id} to the operator.",
     )
 
 

@@ -158,15 +158,10 @@ def roll(
         for i, fit in enumerate(fits)
     ]
     trend, reason = _trend(found, windows)
-    return Rolling(
-        tuple(found),
-        trend,
-        reason,
-        identified.rule.name,
-        scales.time,
-        float(identified.noise_variances[0]) * scales.unit**2,
-        tuple(_findings(found, trend)),
-    )
+    variance = float(identified.noise_variances[0]) * scales.unit**2
+    findings = tuple(_findings(found, trend))
+    name = identified.rule.name
+    return Rolling(tuple(found), trend, reason, name, scales.time, variance, findings)
 
 
 def _coefficients(
@@ -214,29 +209,21 @@ def _trend(found: Sequence[WindowModel], windows: MovingWindows) -> tuple[Trend 
         [w.gap.log_rate for w in known if w.gap.log_rate is not None],
         [w.gap.std_error for w in known if w.gap.std_error is not None],
     )
-    if trend is not None:
-        return trend, None
-    return (
-        None,
-        f"{len(known)} non-overlapping windows have a spectral gap, and a trend needs 4: use "
-        "shorter windows",
-    )
+    few = f"{len(known)} non-overlapping windows have a spectral gap, and a trend needs 4"
+    return trend, None if trend is not None else f"{few}: use shorter windows"
 
 
 def _findings(found: Sequence[WindowModel], trend: Trend | None) -> Iterator[Finding]:
     if trend is not None and abs(trend.z) > SIGNIFICANT:
         factor = float(np.exp(abs(trend.change)))
         closes = trend.slope < 0
+        verb, effect = "grows", "relaxes faster and faster"
+        if closes:
+            verb, effect = "falls", "relaxes more and more slowly, as before a transition"
         yield Finding(
             "gap-closing" if closes else "gap-opening",
-            f"The spectral gap {'falls' if closes else 'grows'} over time, by a factor of "
-            f"{factor:.3g} from the first window to the last ({abs(trend.z):.1f} standard errors): "
-            "the process "
-            + (
-                "relaxes more and more slowly, as before a transition."
-                if closes
-                else "relaxes faster and faster."
-            ),
+            f"The spectral gap {verb} over time, by a factor of {factor:.3g} from the first window "
+            f"to the last ({abs(trend.z):.1f} standard errors): the process {effect}.",
             {"z": trend.z, "change": trend.change},
         )
     without = [w for w in found if w.gap.log_rate is None]

@@ -114,9 +114,10 @@ def _near(
         )
     except GeneratorError as error:
         return str(error.args[0])
-    spectrum, near = found.report.spectrum, found.perturbed
+    spectrum = found.report.spectrum
+    near = None if found.perturbed is None else found.perturbed.geometry
     if spectrum is None or not isinstance(near, PerturbedLineAnalysis | PerturbedCircleAnalysis):
-        return found.report.reason or NO_DISTRIBUTION
+        return str(found.report.reason or NO_DISTRIBUTION)
     return near
 
 

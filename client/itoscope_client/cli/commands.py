@@ -30,16 +30,12 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]
         """Parse the object, or fail with a message."""
         if not isinstance(value, str):
             return value
+        example = '\'{"library": {"polynomial_degree": 3}}\''
         try:
-            parsed = json.loads(
-                Path(value[1:]).read_text(encoding="utf-8") if value.startswith("@") else value
-            )
+            text = Path(value[1:]).read_text(encoding="utf-8") if value.startswith("@") else value
+            parsed = json.loads(text)
         except (OSError, ValueError) as error:
-            self.fail(
-                f'{error}. Write it like \'{{"library": {{"polynomial_degree": 3}}}}\', or @FILE',
-                param,
-                ctx,
-            )
+            self.fail(f"{error}. Write it like {example}, or @FILE", param, ctx)
         if not isinstance(parsed, dict):
             self.fail("it must be an object: {…}", param, ctx)
         return parsed
@@ -193,21 +189,17 @@ def identify(
         if not as_json:
             click.echo(of_dataset(dataset, file.name), err=detach)
         passages = [{"from": start, "to": end} for start, end in passage]
-        job = identification(
-            _parameters(parameters, degree, periodic),
-            {"passages": passages} if passages else None,
-            preset,
-            dict(labels) or None,
-        )
+        wanted = {"passages": passages} if passages else None
+        own = _parameters(parameters, degree, periodic)
+        job = identification(own, wanted, preset, dict(labels) or None)
         record = client.submit({**job, "dataset": dataset["id"]})
         if detach:
             click.echo(json.dumps(record, ensure_ascii=False) if as_json else record["id"])
             if not as_json:
                 click.echo(how_to_resume(record["id"]), err=True)
             return
-        _show(
-            client.wait(record["id"], timeout=timeout, progress=not quiet).document, as_json, output
-        )
+        model = client.wait(record["id"], timeout=timeout, progress=not quiet)
+        _show(model.document, as_json, output)
 
 
 @itoscope.command(epilog=EXIT_STATUS)
@@ -344,8 +336,6 @@ def _parameters(
     if degree is not None:
         parameters["library"] = {**parameters.get("library", {}), "polynomial_degree": degree}
     if periodic:
-        parameters["periodic"] = {
-            **parameters.get("periodic", {}),
-            **{name: float(period) for name, period in periodic},
-        }
+        periods = {name: float(period) for name, period in periodic}
+        parameters["periodic"] = {**parameters.get("periodic", {}), **periods}
     return parameters or None

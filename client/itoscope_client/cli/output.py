@@ -79,19 +79,18 @@ def of_dataset(dataset: Mapping[str, Any], name: str) -> str:
 
 def of_model(model: Model) -> str:
     """Write a model's equations, coefficients with errors, times and warnings."""
-    lines = [
-        "",
-        "  dX = b dt + σ dW,  a = σσᵀ",
-        *(f"  {equation}" for equation in model.equations),
-        "",
-    ]
-    rows = [("term", "value", "± std. error", "95 % interval")]
+    equations = (f"  {equation}" for equation in model.equations)
+    lines = ["", "  dX = b dt + σ dW,  a = σσᵀ", *equations, ""]
+    rows = [("term", "value", "± std. error", "95 % interval", "probability")]
     confidence = model.document["provenance"].get("analysis", {}).get("confidence")
     if confidence is not None:
-        rows = [("term", "value", "± std. error", f"{100 * confidence:g} % interval")]
+        rows = [
+            ("term", "value", "± std. error", f"{100 * confidence:g} % interval", "probability")
+        ]
     for term in model.active_terms:
         error = "" if term.std_error is None else f"± {term.std_error:.2g}"
-        rows.append((term.name, rounded(term.value, term.ci), error, interval(term.ci)))
+        likely = "" if term.probability is None else f"{100 * term.probability:.0f} %"
+        rows.append((term.name, rounded(term.value, term.ci), error, interval(term.ci), likely))
     lines += _aligned(rows, numbers=True)
     lines += ["", *_facts(model)]
     return "\n".join(lines + of_warnings(model.warnings))

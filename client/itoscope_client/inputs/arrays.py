@@ -240,8 +240,5 @@ def _short(name: str) -> str:
 
 def _listed(arrays: Arrays, names: Any) -> str:
     listed = [f"{name.strip('/')} {arrays[name].shape}" for name in names]
-    return (
-        ", ".join(listed[:12]) + (f" and {len(listed) - 12} more" if len(listed) > 12 else "")
-        if listed
-        else "none of numbers"
-    )
+    more = f" and {len(listed) - 12} more" if len(listed) > 12 else ""
+    return ", ".join(listed[:12]) + more if listed else "none of numbers"

@@ -50,18 +50,13 @@ def upload_of_file(path: Path, layout: LayoutOptions) -> Upload:
             inner = Path(path.stem)
             if inner.suffix.lower() not in TYPES and inner.suffix:
                 raise InputError(f"{path.name} is compressed: decompress it first")
-            return Upload(
-                decompress(path.read_bytes()),
-                TYPES.get(inner.suffix.lower(), UNKNOWN),
-                inner.name,
-                layout,
-            )
+            kind = TYPES.get(inner.suffix.lower(), UNKNOWN)
+            return Upload(decompress(path.read_bytes()), kind, inner.name, layout)
     if head.startswith(HDF5) or head[512:].startswith(HDF5):
         if _is_netcdf(path):
             return _netcdf(path, layout)
-        return upload_of_named(
-            _hdf5(path, transposed=head.startswith(b"MATLAB 7.3")), layout, path.name
-        )
+        arrays = _hdf5(path, transposed=head.startswith(b"MATLAB 7.3"))
+        return upload_of_named(arrays, layout, path.name)
     if head.startswith((b"CDF\x01", b"CDF\x02", b"CDF\x05")):
         return _netcdf(path, layout)
     if head.startswith(b"MATLAB 5.0"):
@@ -74,12 +69,8 @@ def upload_of_file(path: Path, layout: LayoutOptions) -> Upload:
 def _is_netcdf(path: Path) -> bool:
     h5py = needed("h5py", f"reading {path.name}")
     with h5py.File(path, "r") as file:
-        return "_NCProperties" in file.attrs or path.suffix.lower() in (
-            ".nc",
-            ".nc4",
-            ".cdf",
-            ".netcdf",
-        )
+        named = path.suffix.lower() in (".nc", ".nc4", ".cdf", ".netcdf")
+        return named or "_NCProperties" in file.attrs
 
 
 def _netcdf(path: Path, layout: LayoutOptions) -> Upload:

@@ -121,9 +121,7 @@ def _line(plt: Any, model: ModelDocument, samples: NDArray[np.float64] | None) -
     diffusion.set_ylim(bottom=0)
     diffusion.set_title(f"diffusion a({name})")
     for axes, name_of_curve in ((drift, "drift"), (diffusion, "diffusion")):
-        band = np.asarray(
-            (curves.get(name_of_curve) or {}).get("band") or np.empty((0, 2)), dtype=np.float64
-        )
+        band = array_of((curves.get(name_of_curve) or {}).get("band") or [])
         if len(band):
             axes.fill_between(curves["grid"], band[:, 0], band[:, 1], alpha=0.25, linewidth=0)
     law = density_of(model.document)
@@ -152,24 +150,16 @@ def _plane(plt: Any, model: ModelDocument, samples: NDArray[np.float64] | None) 
     law = density_of(model.document)
     if law is not None:
         (x, y), values = law
-        drawn.colorbar(
-            axes.pcolormesh(x, y, values.T, shading="nearest", cmap="Blues"),
-            ax=axes,
-            label="stationary density",
-        )
+        shown = axes.pcolormesh(x, y, values.T, shading="nearest", cmap="Blues")
+        drawn.colorbar(shown, ax=axes, label="stationary density")
     if samples is not None:
         axes.plot(samples[:, 0], samples[:, 1], ".", markersize=1, alpha=0.2, color="0.3")
     x_points, y_points = np.linspace(x_low, x_high, ARROWS), np.linspace(y_low, y_high, ARROWS)
     points = np.stack(np.meshgrid(x_points, y_points, indexing="ij"), axis=-1)
     b = model.drift(points)
     axes.quiver(points[..., 0], points[..., 1], b[..., 0], b[..., 1], angles="xy", width=0.003)
-    axes.set(
-        xlabel=model.variables[0],
-        ylabel=model.variables[1],
-        xlim=(x_low, x_high),
-        ylim=(y_low, y_high),
-        title="drift",
-    )
+    axes.set(xlim=(x_low, x_high), ylim=(y_low, y_high), title="drift")
+    axes.set(xlabel=model.variables[0], ylabel=model.variables[1])
     return drawn
 
 

@@ -113,7 +113,7 @@ class ModelDocument:
                 "value": term.value, "std_error": term.std_error,
                 "ci_low": None if term.ci is None else term.ci[0],
                 "ci_high": None if term.ci is None else term.ci[1],
-                "z": term.z, "active": term.active,
+                "z": term.z, "probability": term.probability, "active": term.active,
             }
             for term in self.terms
         ]  # fmt: skip

@@ -97,6 +97,7 @@ class Term:
     robust_std_error: float | None = None
     ci: Ends | None = None
     z: float | None = None
+    probability: float | None = None
 
     @property
     def name(self) -> str:
@@ -117,13 +118,8 @@ def estimate_of(document: Mapping[str, Any] | None) -> Estimate:
 
 def passage_of(document: Mapping[str, Any]) -> Passage:
     """Read a first passage from one of a result's `passages`."""
-    return Passage(
-        document["from"],
-        document["to"],
-        estimate_of(document.get("mean_time")),
-        estimate_of(document.get("kramers")),
-        document,
-    )
+    mean, kramers = (estimate_of(document.get(name)) for name in ("mean_time", "kramers"))
+    return Passage(document["from"], document["to"], mean, kramers, document)
 
 
 def terms_of(document: Mapping[str, Any]) -> tuple[Term, ...]:
@@ -137,6 +133,7 @@ def terms_of(document: Mapping[str, Any]) -> tuple[Term, ...]:
                     function, component, term["term"], term["value"], term["active"],
                     term.get("std_error"), term.get("robust_std_error"),
                     None if term.get("ci") is None else tuple(term["ci"]), term.get("z"),
+                    term.get("probability"),
                 )
                 for term in contents["terms"]
             ]  # fmt: skip

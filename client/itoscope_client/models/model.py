@@ -79,14 +79,11 @@ class Model(ModelDocument):
         steps = n_steps if n_steps is not None else round(float(duration or 0.0) / dt)
         rng = np.random.default_rng(seed)
         count, d = n_paths or 1, len(self.variables)
-        first = (
-            draw(self.document, count, rng)
-            if start is None
-            else np.broadcast_to(self._states(start), (count, d))
-        )
-        paths = simulated(
-            self.process, np.array(first), dt=dt, n_steps=steps, substeps=substeps, rng=rng
-        )
+        if start is None:
+            first = draw(self.document, count, rng)
+        else:
+            first = np.array(np.broadcast_to(self._states(start), (count, d)))
+        paths = simulated(self.process, first, dt=dt, n_steps=steps, substeps=substeps, rng=rng)
         times: Floats = dt * np.arange(steps + 1, dtype=np.float64)
         shown: Floats = paths[..., 0] if d == 1 else paths
         return times, shown if n_paths is not None else shown[0]

@@ -42,7 +42,7 @@ def record_of_array(array: Floats, layout: Layout, limits: Limits, notes: Notes)
     if array.ndim != 2:
         raise UnreadableData(
             f"The array has {array.ndim} dimensions; three are read: trajectory, time and state.",
-            hints=["Reshape it, and specify the axes with axes, for instance axes=ntd."],
+            "Reshape it, and specify the axes with axes, for instance axes=ntd.",
         )
     return _record_of_matrix(array, layout, limits, notes)
 
@@ -161,7 +161,7 @@ def record_of_list(
     if width == 0 or width > limits.state_columns:
         raise UnreadableData(
             f"Each sample has {width} state variables; 1 to {limits.state_columns} are read.",
-            hints=["Specify the axes with axes, for instance axes=ntd."],
+            "Specify the axes with axes, for instance axes=ntd.",
         )
     lengths = np.asarray([len(part) for part in trajectories], dtype=np.int64)
     stamps, start = None, 0.0
@@ -193,8 +193,7 @@ def refuse_infinite(array: Floats, what: str) -> None:
     if np.isinf(array).any():
         where = ", ".join(str(int(axis[0]) + 1) for axis in np.nonzero(np.isinf(array)))
         raise UnreadableData(
-            f"An infinite value stands in {what} at ({where}).",
-            hints=["Write NaN for a missing value."],
+            f"An infinite value stands in {what} at ({where}).", "Write NaN for a missing value."
         )
 
 
@@ -210,10 +209,8 @@ def _unclear(arrays: Mapping[str, Floats]) -> UnreadableData:
     shapes = ", ".join(f"'{name[:40]}' {array.shape}" for name, array in list(arrays.items())[:10])
     return UnreadableData(
         f"It is not clear how these arrays belong together: {shapes}.",
-        hints=[
-            "Give one array t of n times and arrays of n values, or one array per trajectory.",
-            "Or give one array of shape (trajectories, times, state).",
-        ],
+        "Give one array t of n times and arrays of n values, or one array per trajectory.",
+        "Or give one array of shape (trajectories, times, state).",
     )
 
 
@@ -241,10 +238,8 @@ def rows_are_trajectories(
             f"The data have {n_rows} rows and {n_columns} columns without names, and it is not "
             "clear what a row is: neighbours in a column are closer than neighbours in a row, as "
             "if every column were a trajectory.",
-            hints=[
-                "Set orientation=rows if a row is a trajectory.",
-                "Transpose the data, or name the columns and give state_columns.",
-            ],
+            "Set orientation=rows if a row is a trajectory.",
+            "Transpose the data, or name the columns and give state_columns.",
         )
     notes.warn(
         "orientation-assumed",

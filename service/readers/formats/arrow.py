@@ -69,7 +69,7 @@ def _check(n_rows: int, schema: pa.Schema, limits: Limits) -> None:
 
 def _readable(schema: pa.Schema, notes: Notes) -> list[str]:
     if len(set(schema.names)) != len(schema.names):
-        raise UnreadableData("Several columns have the same name.", hints=["Rename them."])
+        raise UnreadableData("Several columns have the same name.", "Rename them.")
     names = []
     for field in schema:
         value_type = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
@@ -84,7 +84,7 @@ def _readable(schema: pa.Schema, notes: Notes) -> list[str]:
     if not names:
         raise UnreadableData(
             "No column of the file holds plain numbers.",
-            hints=["Nested lists are not supported: write one row per sample and an id column."],
+            "Nested lists are not supported: write one row per sample and an id column.",
         )
     return names
 

@@ -279,7 +279,7 @@ def _check_count(number: int, cells: Sequence[str], dialect: Dialect) -> None:
         if dialect.delimiter == "," and len(cells) == 2 * width:
             hints.append("Decimal commas need another delimiter, for instance a semicolon.")
         detail = f"Row {number} has {len(cells)} {what} where {width} are expected."
-        raise UnreadableData(detail, hints=hints)
+        raise UnreadableData(detail, *hints)
 
 
 def _number(cell: str, number: int, j: int, dialect: Dialect) -> float:
@@ -290,14 +290,10 @@ def _number(cell: str, number: int, j: int, dialect: Dialect) -> float:
     except ValueError:
         raise UnreadableData(
             f"{place}: '{shown(cell)}' is not a number.",
-            hints=[
-                "Write NaN or nothing for a missing value, or omit the column by state_columns."
-            ],
+            "Write NaN or nothing for a missing value, or omit the column by state_columns.",
         ) from None
     if np.isinf(value):
-        raise UnreadableData(
-            f"{place}: the value is infinite.", hints=["Write NaN for a missing value."]
-        )
+        raise UnreadableData(f"{place}: the value is infinite.", "Write NaN for a missing value.")
     return value
 
 

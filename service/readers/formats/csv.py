@@ -10,9 +10,8 @@ from service.readers.formats.column_parser import ColumnParser, too_wide
 from service.readers.formats.dialect import Dialect, infer
 from service.readers.formats.text import blocks, encoding_of, is_comment, preview_of
 from service.readers.options import Layout, Limits, Notes
-from service.readers.table import NOT_A_TIME, Column, Table
+from service.readers.table import LARGEST_EXACT, NOT_A_TIME, Column, Table
 
-_LARGEST_EXACT = 2**53
 _SPOKEN = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
 
@@ -49,7 +48,7 @@ def _with_every_digit(
 ) -> Column:
     """Read a column of whole numbers beyond 2^53 (nanoseconds since 1970) again, as int64."""
     numeric = column.kind == "number" and not dialect.ragged
-    if not numeric or not np.any(np.abs(column.values) > _LARGEST_EXACT):
+    if not numeric or not np.any(np.abs(column.values) > LARGEST_EXACT):
         return column
     whole: list[int] = []
     with path.open(encoding=encoding, errors="replace", newline=None) as file:

@@ -13,13 +13,8 @@ from service.readers.formats.text import Preamble
 from service.readers.names import looks_like_unit
 
 _CANDIDATES: tuple[tuple[str | None, str], ...] = (
-    ("\t", "."),
-    (",", "."),
-    (";", "."),
-    ("|", "."),
-    (";", ","),
-    ("\t", ","),
-    ("|", ","),
+    *((delimiter, ".") for delimiter in "\t,;|"),
+    *((delimiter, ",") for delimiter in ";\t|"),
     (None, "."),
     (None, ","),
 )
@@ -79,7 +74,7 @@ def infer(lines: Sequence[tuple[int, str]], preamble: Preamble) -> Dialect:
     quoted = any('"' in text for text in body)
     delimiter, decimal = _delimiter_of(body, lines[0][1], quoted)
     rows = [split(text, delimiter, quoted) for text in body]
-    trailing = _is_trailing(rows, delimiter)
+    trailing = delimiter is not None and all(len(row) > 1 and not row[-1] for row in rows)
     if trailing:
         rows = [row[:-1] for row in rows]
     counts = Counter(len(row) for row in rows)
@@ -147,10 +142,8 @@ def _delimiter_of(body: Sequence[str], first: str, quoted: bool) -> tuple[str | 
     if best_score[0] == 0.0:
         raise UnreadableData(
             f"No numbers were found; the first line reads '{shown(first)}'.",
-            hints=[
-                "Upload a table of numbers: one row per sample, columns separated by commas, "
-                "semicolons, tabs or blanks."
-            ],
+            "Upload a table of numbers: one row per sample, columns separated by commas, "
+            "semicolons, tabs or blanks.",
         )
     if best_score[2] == 1:
         return None, best[1]
@@ -178,10 +171,6 @@ def _is_one_decimal_column(body: Sequence[str], first: str) -> bool:
     printed_alike = len({len(part) for part in right}) == 1 and len(right[0]) >= 3
     counted = all(b > a for a, b in pairwise(left))
     return zeros or mantissas or (printed_alike and not counted)
-
-
-def _is_trailing(rows: Sequence[Sequence[str]], delimiter: str | None) -> bool:
-    return delimiter is not None and all(len(row) > 1 and not row[-1] for row in rows)
 
 
 def _column_kind(cells: Sequence[str], decimal: str) -> CellKind:
@@ -218,7 +207,7 @@ def _first_data(
         text_rows.append((number, row))
     raise UnreadableData(
         "No line has numbers in the columns of numbers.",
-        hints=["Check that header, delimiter and decimal mark are consistent."],
+        "Check that header, delimiter and decimal mark are consistent.",
     )
 
 
@@ -260,10 +249,8 @@ def _header_and_units(
             raise UnreadableData(
                 f"Row {text_rows[-1][0]} names {len(last)} columns, but {width} whole numbers "
                 "follow in each row.",
-                hints=[
-                    "If the decimal mark is a comma, separate columns by semicolons or tabs, or "
-                    "put the numbers in quotes."
-                ],
+                "If the decimal mark is a comma, separate columns by semicolons or tabs, or "
+                "put the numbers in quotes.",
             )
         preamble.skipped(len(text_rows))
         return None, []

@@ -13,14 +13,13 @@ from service.readers.errors import UnreadableData, too_large
 from service.readers.formats.arrays import record_of_array, record_of_bundle, record_of_list
 from service.readers.names import split_unit
 from service.readers.options import Layout, Limits, Notes
-from service.readers.table import Column, Floats, Lines, Record, Table
+from service.readers.table import LARGEST_EXACT, Column, Floats, Lines, Record, Table
 from service.readers.timestamps import column_of_stamps
 
 _HINT = (
     'Send {"dt": 0.01, "trajectories": [[…], […]]}, a list of numbers, or a list of objects such '
     'as {"t": 0, "x": 1.5}.'
 )
-_LARGEST_EXACT = 2**53
 
 
 def read(path: Path, layout: Layout, limits: Limits, notes: Notes) -> Record:
@@ -38,7 +37,7 @@ def read(path: Path, layout: Layout, limits: Limits, notes: Notes) -> Record:
         return _of_object(document, layout, limits, notes)
     if isinstance(document, list):
         return _of_list(document, "#", layout, limits, notes)
-    raise UnreadableData("The JSON document is neither a list nor an object.", hints=[_HINT])
+    raise UnreadableData("The JSON document is neither a list nor an object.", _HINT)
 
 
 def _parsed(body: bytes) -> Any:
@@ -52,7 +51,7 @@ def _parsed(body: bytes) -> Any:
     except UnicodeDecodeError:
         raise UnreadableData("The file is not valid JSON: it is not in UTF-8.") from None
     except RecursionError:
-        raise UnreadableData("The JSON document is nested too deeply.", hints=[_HINT]) from None
+        raise UnreadableData("The JSON document is nested too deeply.", _HINT) from None
     except ValueError:
         raise UnreadableData("The JSON document holds a number with too many digits.") from None
 
@@ -67,16 +66,13 @@ def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
 def _constant(name: str) -> NoReturn:
     if name == "NaN":
         raise UnreadableData(
-            "The file is not valid JSON: it holds NaN.",
-            hints=["Write null for a missing value."],
+            "The file is not valid JSON: it holds NaN.", "Write null for a missing value."
         )
     _refuse_infinite("The JSON document")
 
 
 def _refuse_infinite(what: str) -> NoReturn:
-    raise UnreadableData(
-        f"{what} holds an infinite number.", hints=["Write null for a missing value."]
-    )
+    raise UnreadableData(f"{what} holds an infinite number.", "Write null for a missing value.")
 
 
 def _of_object(document: dict[str, Any], layout: Layout, limits: Limits, notes: Notes) -> Record:
@@ -92,7 +88,7 @@ def _of_object(document: dict[str, Any], layout: Layout, limits: Limits, notes: 
         return _of_rows(rows, layout, limits, notes)
     lists = {name: value for name, value in document.items() if isinstance(value, list)}
     if not lists:
-        raise UnreadableData("The JSON object has no list of samples.", hints=[_HINT])
+        raise UnreadableData("The JSON object has no list of samples.", _HINT)
     flat = all(value and not isinstance(value[0], list) for value in lists.values())
     if flat and len({len(value) for value in lists.values()}) == 1:
         columns = [
@@ -109,13 +105,13 @@ def _of_trajectories(
 ) -> Record:
     trajectories = document["trajectories"]
     if not _is_list_of_lists(trajectories) or not trajectories or not all(trajectories):
-        raise UnreadableData("trajectories is not a list of non-empty lists.", hints=[_HINT])
+        raise UnreadableData("trajectories is not a list of non-empty lists.", _HINT)
     parts = [_trajectory(part, f"#/trajectories/{k}") for k, part in enumerate(trajectories)]
     times = document.get("times")
     own = None
     if times is not None:
         if not _is_list_of_lists(times) or len(times) != len(parts):
-            raise UnreadableData("times is not one list per trajectory.", hints=[_HINT])
+            raise UnreadableData("times is not one list per trajectory.", _HINT)
         own = [_numbers(part, f"#/times/{k}") for k, part in enumerate(times)]
     if ignored := sorted(set(document) - {"trajectories", "times", "dt"}):
         notes.assume(f"members {', '.join(ignored)[:200]} of the JSON object were ignored")
@@ -128,7 +124,7 @@ def _is_list_of_lists(value: Any) -> bool:
 
 def _of_list(values: list[Any], where: str, layout: Layout, limits: Limits, notes: Notes) -> Record:
     if not values:
-        raise UnreadableData("The JSON list is empty.", code="empty-file", hints=[_HINT])
+        raise UnreadableData("The JSON list is empty.", _HINT, code="empty-file")
     if all(isinstance(value, dict) for value in values):
         return _of_rows(values, layout, limits, notes)
     if not all(isinstance(value, list) for value in values):
@@ -146,7 +142,7 @@ def _of_rows(
 ) -> Record:
     names = list(dict.fromkeys(name for row in rows for name in row))
     if not names or len(names) * len(rows) > limits.numbers or len(names) > limits.columns:
-        raise UnreadableData(f"The row objects have {len(names)} different members.", hints=[_HINT])
+        raise UnreadableData(f"The row objects have {len(names)} different members.", _HINT)
     columns = [
         _column([row.get(name) for row in rows], str(name), k, f"#/*/{name}", notes)
         for k, name in enumerate(names, start=1)
@@ -195,8 +191,8 @@ def _numbers(values: list[Any], where: str) -> Floats:
         if kind is float or value is None:
             continue
         if kind is not int:
-            raise UnreadableData(f"{where}/{k} is not a number.", hints=[_HINT])
-        if not -_LARGEST_EXACT <= value <= _LARGEST_EXACT:
+            raise UnreadableData(f"{where}/{k} is not a number.", _HINT)
+        if not -LARGEST_EXACT <= value <= LARGEST_EXACT:
             raise UnreadableData(
                 f"{where}/{k} is a whole number beyond 2^53 and would lose digits."
             )

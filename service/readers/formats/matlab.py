@@ -158,7 +158,7 @@ def read_mat(path: Path, limits: Limits, notes: Notes) -> dict[str, Floats]:
         notes.assume(f"ignored (not arrays of real numbers): {', '.join(found.others[:10])}")
     if not found.arrays:
         detail = "The MAT file holds no array of real numbers."
-        raise UnreadableData(detail, code="empty-file", hints=[_SAVE_AGAIN])
+        raise UnreadableData(detail, _SAVE_AGAIN, code="empty-file")
     return _by_their_own_names(found.arrays)
 
 
@@ -253,4 +253,4 @@ def _order(header: bytes) -> str:
 
 
 def _damaged(how: str) -> UnreadableData:
-    return UnreadableData(f"The MAT file is damaged: {how}.", hints=[_SAVE_AGAIN])
+    return UnreadableData(f"The MAT file is damaged: {how}.", _SAVE_AGAIN)

@@ -14,11 +14,10 @@ import numpy.typing as npt
 
 from service.readers.errors import UnreadableData, too_large
 from service.readers.options import Limits
-from service.readers.table import Floats
+from service.readers.table import LARGEST_EXACT, Floats
 
 SAVE_AGAIN = "Save it again with numpy.save and upload the whole file."
 
-_LARGEST_EXACT = 2**53
 _HEADERS: dict[tuple[int, int], Callable[..., Any]] = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -46,7 +45,7 @@ def read_npz(path: Path, limits: Limits) -> dict[str, Floats]:
                 raise UnreadableData(
                     "The upload is a zip archive, but not one of NumPy arrays (an Excel workbook "
                     "is one, too).",
-                    hints=["Save arrays with numpy.savez, or export the sheet as CSV."],
+                    "Save arrays with numpy.savez, or export the sheet as CSV.",
                 )
             for member in members:
                 name = member.filename.removesuffix(".npy")
@@ -75,12 +74,10 @@ def as_floats(array: npt.NDArray[Any], what: str) -> Floats:
         raise UnreadableData(
             f"{what.capitalize()} holds {kinds[array.dtype.kind]} (dtype {str(array.dtype)[:40]}); "
             "real numbers are needed.",
-            hints=[
-                "Convert it by array.astype(float); upload calendar time stamps as CSV or Parquet."
-            ],
+            "Convert it by array.astype(float); upload calendar time stamps as CSV or Parquet.",
         )
     whole = array.dtype.kind in "iu" and array.size
-    if whole and max(int(array.max()), -int(array.min())) > _LARGEST_EXACT:
+    if whole and max(int(array.max()), -int(array.min())) > LARGEST_EXACT:
         detail = f"{what.capitalize()} holds whole numbers beyond 2^53, which would lose digits."
         raise UnreadableData(detail)
     return np.ascontiguousarray(array, dtype=np.float64)
@@ -101,7 +98,7 @@ def _array(file: IO[bytes], size: int, what: str, most: int) -> Floats:
         raise UnreadableData(
             f"{what.capitalize()} declares {count:,} numbers of {dtype.itemsize} bytes, but "
             f"{size - header_size:,} bytes follow: the file is cut or damaged.",
-            hints=[SAVE_AGAIN],
+            SAVE_AGAIN,
         )
     buffer = bytearray(expected)
     view, filled = memoryview(buffer), 0
@@ -110,7 +107,7 @@ def _array(file: IO[bytes], size: int, what: str, most: int) -> Floats:
         filled += len(piece)
     if filled != expected:
         raise UnreadableData(
-            f"{what.capitalize()} ends too soon: the file is cut or damaged.", hints=[SAVE_AGAIN]
+            f"{what.capitalize()} ends too soon: the file is cut or damaged.", SAVE_AGAIN
         )
     array = np.frombuffer(buffer, dtype).reshape(shape, order="F" if fortran else "C")
     return as_floats(array, what)
@@ -122,12 +119,10 @@ def _header(file: IO[bytes], what: str) -> tuple[tuple[int, ...], bool, np.dtype
         shape, fortran, dtype = _HEADERS[version](file, max_header_size=10_000)
     except Exception:  # a header is Python text, and parsing it can fail in any way
         raise UnreadableData(
-            f"The npy header of {what} is damaged, or of an unsupported version.",
-            hints=[SAVE_AGAIN],
+            f"The npy header of {what} is damaged, or of an unsupported version.", SAVE_AGAIN
         ) from None
     if any(length < 0 for length in shape):
         raise UnreadableData(
-            f"The npy header of {what} is damaged: it declares the shape {shape}.",
-            hints=[SAVE_AGAIN],
+            f"The npy header of {what} is damaged: it declares the shape {shape}.", SAVE_AGAIN
         )
     return shape, fortran, dtype, file.tell()

@@ -1,7 +1,7 @@
 """Format of an upload, recognised by its first bytes, then its media type, then its name."""
 
 from pathlib import PurePath
-from typing import Literal
+from typing import Literal, get_args
 
 from service.readers.errors import UnreadableData, unsupported
 
@@ -22,21 +22,15 @@ _MAGIC: tuple[tuple[bytes, Format], ...] = (
     (b"MATLAB 5.0 MAT-file", "mat"),
 )
 
+_EXPORT = "Export the arrays as NPZ, Parquet or CSV."
+_INSIDE = "Decompress it first, or upload Parquet, which is compressed inside."
 _FOREIGN: tuple[tuple[bytes, str, str], ...] = (
-    (
-        b"\x1f\x8b",
-        "gzip-compressed data",
-        "Decompress it first, or upload Parquet, which is compressed inside.",
-    ),
+    (b"\x1f\x8b", "gzip-compressed data", _INSIDE),
     (b"BZh", "bzip2-compressed data", "Decompress it first."),
     (b"\xfd7zXZ", "xz-compressed data", "Decompress it first."),
     (b"\x28\xb5\x2f\xfd", "zstd-compressed data", "Decompress it first."),
-    (
-        b"\x89HDF",
-        "an HDF5 file (also netCDF 4, MAT 7.3)",
-        "Export the arrays as NPZ, Parquet or CSV.",
-    ),
-    (b"CDF", "a netCDF file", "Export the arrays as NPZ, Parquet or CSV."),
+    (b"\x89HDF", "an HDF5 file (also netCDF 4, MAT 7.3)", _EXPORT),
+    (b"CDF", "a netCDF file", _EXPORT),
     (
         b"MATLAB",
         "a MATLAB file of another version than 5",
@@ -48,36 +42,20 @@ _FOREIGN: tuple[tuple[bytes, str, str], ...] = (
     (b"%PDF", "a PDF document", "Upload the table behind it as CSV."),
 )
 
-_MEDIA_TYPES: dict[str, Format | None] = {
-    "text/csv": "csv",
-    "application/csv": "csv",
-    "text/plain": "csv",
-    "text/tab-separated-values": "csv",
-    "application/json": "json",
-    "text/json": "json",
-    "application/x-npy": "npy",
-    "application/x-npz": "npz",
-    "application/vnd.apache.parquet": "parquet",
-    "application/x-parquet": "parquet",
-    "application/vnd.apache.arrow.file": "arrow",
-    "application/vnd.apache.arrow.stream": "arrow",
-    "application/x-matlab-data": "mat",
-    "application/octet-stream": None,
-    "application/x-www-form-urlencoded": None,
-    "application/vnd.ms-excel": None,
-    "application/zip": None,
-    "binary/octet-stream": None,
-}
-
-_EXTENSIONS: dict[str, Format] = {
-    ".json": "json",
-    ".npy": "npy",
-    ".npz": "npz",
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".mat": "mat",
-}
+_SPELLINGS: tuple[tuple[Format | None, str], ...] = (
+    ("csv", "text/csv application/csv text/plain text/tab-separated-values"),
+    ("json", "application/json text/json"),
+    ("npy", "application/x-npy"),
+    ("npz", "application/x-npz"),
+    ("parquet", "application/vnd.apache.parquet application/x-parquet"),
+    ("arrow", "application/vnd.apache.arrow.file application/vnd.apache.arrow.stream"),
+    ("mat", "application/x-matlab-data"),
+    (None, "application/octet-stream application/x-www-form-urlencoded application/zip"),
+    (None, "application/vnd.ms-excel binary/octet-stream"),
+)
+_MEDIA_TYPES = {name: form for form, names in _SPELLINGS for name in names.split()}
+_EXTENSIONS: dict[str, Format] = {f".{form}": form for form in get_args(Format) if form != "csv"}
+_EXTENSIONS[".feather"] = "arrow"
 
 
 def format_of(head: bytes, media_type: str | None, filename: str | None) -> Format:
@@ -87,7 +65,7 @@ def format_of(head: bytes, media_type: str | None, filename: str | None) -> Form
     that are not in the declared format.
     """
     if not head.strip(b"\xef\xbb\xbf \t\r\n"):
-        raise UnreadableData("The file is empty.", code="empty-file", hints=[ACCEPTED])
+        raise UnreadableData("The file is empty.", ACCEPTED, code="empty-file")
     declared = _declared(media_type, filename)
     for magic, form in _MAGIC:
         if head.startswith(magic):
@@ -98,16 +76,14 @@ def format_of(head: bytes, media_type: str | None, filename: str | None) -> Form
     if _looks_pickled(head):
         raise UnreadableData(
             "The upload is a Python pickle. Opening a pickle runs code, so pickles are refused.",
-            hints=[
-                "Save the array with numpy.save(..., allow_pickle=False), numpy.savez or as CSV.",
-                ACCEPTED,
-            ],
+            "Save the array with numpy.save(..., allow_pickle=False), numpy.savez or as CSV.",
+            ACCEPTED,
         )
     if declared in ("npy", "npz", "parquet", "arrow", "mat"):
         raise UnreadableData(
             f"The upload is declared as {declared}, but its first bytes are not in that format; "
             "the file may be cut or mislabelled.",
-            hints=[ACCEPTED],
+            ACCEPTED,
         )
     if not head.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\x00" in head:
         raise unsupported("The upload is binary, in an unknown format.", ACCEPTED)

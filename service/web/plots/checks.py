@@ -35,17 +35,17 @@ def _selection(result: IdentificationResult) -> Iterator[Plot]:
         values = np.concatenate([np.array(layer["y"], dtype=float) for layer in layers.made])
         # Only scores near the best matter; wrong models are worse by thousands.
         top = float(np.clip(np.nanquantile(values, 0.75), 20, 200))
-        yield Plot(
-            "selection",
-            "Model selection: score below the best model",
-            Axis("number of terms"),
-            Axis("score difference", None, (-0.04 * top, top)),
-            layers.tuple(),
+        title = "Model selection: score below the best model"
+        across, up = Axis("number of terms"), Axis("score difference", None, (-0.04 * top, top))
+        summary = (
             "Score of the best model with each number of terms, relative to the best model "
-            f"overall. {'; '.join(said)}.",
-            "The score is the gain in log-likelihood minus the penalty for the number of terms. A "
-            "difference of 3 corresponds to a likelihood ratio of about 20.",
+            f"overall. {'; '.join(said)}."
         )
+        note = (
+            "The score is the gain in log-likelihood minus the penalty for the number of terms. A "
+            "difference of 3 corresponds to a likelihood ratio of about 20."
+        )
+        yield Plot("selection", title, across, up, layers.made, summary, note)
 
 
 def _losses(path: SelectionPath) -> tuple[np.ndarray, np.ndarray]:
@@ -76,13 +76,8 @@ def _residuals(result: IdentificationResult) -> Iterator[Plot]:
     if not layers.made:
         return
     u = np.linspace(-5, 5, 161)
-    layers.line(
-        "standard normal",
-        u,
-        np.exp(-(u**2) / 2) / np.sqrt(2 * np.pi),
-        "model",
-        dashed=len(observed.residuals) > 1,
-    )
+    normal = np.exp(-(u**2) / 2) / np.sqrt(2 * np.pi)
+    layers.line("standard normal", u, normal, dashed=len(observed.residuals) > 1)
     moments = result.diagnostics.residuals
     summary = "Standardised residuals of the model, compared with the standard normal density."
     if moments.kurtosis is not None:
@@ -90,14 +85,8 @@ def _residuals(result: IdentificationResult) -> Iterator[Plot]:
             f" Their kurtosis is {plain(moments.kurtosis, 3)}; 3 is expected for a normal "
             "distribution."
         )
-    yield Plot(
-        "residuals",
-        "Standardised residuals",
-        Axis("standardised residual", None, (-5.0, 5.0)),
-        Axis("density"),
-        layers.tuple(),
-        summary,
-    )
+    across, up = Axis("standardised residual", None, (-5.0, 5.0)), Axis("density")
+    yield Plot("residuals", "Standardised residuals", across, up, layers.made, summary)
 
 
 def _chapman_kolmogorov(result: IdentificationResult, units: Units) -> Iterator[Plot]:
@@ -120,12 +109,7 @@ def _chapman_kolmogorov(result: IdentificationResult, units: Units) -> Iterator[
         "under the null hypothesis that the model is correct. The smallest is "
         f"{plain(worst.p_value, 2)} at lag {plain(worst.lag, 3)}."
     )
-    yield Plot(
-        "chapman-kolmogorov",
-        "Chapman–Kolmogorov test: prediction at longer times",
-        Axis("lag", units.time, log=True),
-        Axis("p-value", None, (5e-7, 1.5), log=True),
-        layers.tuple(),
-        summary,
-        "A p-value below the line means that the model is rejected at that lag.",
-    )
+    title = "Chapman–Kolmogorov test: prediction at longer times"
+    across, up = Axis("lag", units.time, log=True), Axis("p-value", None, (5e-7, 1.5), log=True)
+    note = "A p-value below the line means that the model is rejected at that lag."
+    yield Plot("chapman-kolmogorov", title, across, up, layers.made, summary, note)

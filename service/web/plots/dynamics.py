@@ -6,7 +6,7 @@ import numpy as np
 
 from contract.results import IdentificationResult, ModelResult
 from service.web.numbers import Units, plain
-from service.web.plots.model import confidence_of
+from service.web.plots.model import confidence_of, interval
 from service.web.plots.plot import SERIES, Axis, Layers, Plot, array, numbers
 
 
@@ -32,24 +32,16 @@ def _autocorrelations(result: ModelResult, units: Units) -> Iterator[Plot]:
         layers, seen, end = Layers(), observed.get(name), 0.0
         layers.rule(y=0.0)
         if seen is not None and seen.lags:
-            band = array(seen.band)
+            band, label = array(seen.band), "95 % confidence interval of the data"
             if band.size:
-                layers.band(
-                    "95 % confidence interval of the data",
-                    seen.lags,
-                    band[:, 0],
-                    band[:, 1],
-                    "data",
-                )
+                layers.band(label, seen.lags, band[:, 0], band[:, 1], "data")
             layers.dots("data", seen.lags, seen.data)
             end = float(seen.lags[-1])
         if model is not None and name in model.values:
             lags, values = numbers(model.lags), numbers(model.values[name])
             if name in model.values_ci:
-                low, high = model.values_ci[name]
-                layers.band(
-                    f"{confidence_of(result)} confidence interval of the model", lags, low, high
-                )
+                band_label = f"{confidence_of(result)} confidence interval of the model"
+                layers.band(band_label, lags, *model.values_ci[name])
             layers.line("model", lags, values)
             end = end or float(lags[-1])
         elif seen is not None and seen.model:
@@ -64,20 +56,10 @@ def _autocorrelations(result: ModelResult, units: Units) -> Iterator[Plot]:
             )
         label = "Autocorrelation" if len(names) == 1 else f"Autocorrelation of {name}"
         across = Axis("lag", units.time, (0.0, end))
-        note = (
-            f"No empirical curve: {seen.reason}."
-            if seen is not None and not seen.lags and seen.reason
-            else ""
-        )
-        yield Plot(
-            f"autocorrelation-{name}",
-            label,
-            across,
-            Axis(label),
-            layers.tuple(),
-            summary + ".",
-            note,
-        )
+        without = seen is not None and not seen.lags and seen.reason
+        note = f"No empirical curve: {without}." if without else ""
+        identifier, said = f"autocorrelation-{name}", f"{summary}."
+        yield Plot(identifier, label, across, Axis(label), layers.made, said, note)
 
 
 def _eigenfunctions(result: ModelResult, units: Units) -> Iterator[Plot]:
@@ -97,31 +79,18 @@ def _eigenfunctions(result: ModelResult, units: Units) -> Iterator[Plot]:
     pairs = zip(spectrum.eigenfunctions, spectrum.relaxation_times, SERIES, strict=False)
     for ends, style in zip(spectrum.eigenfunctions_ci, SERIES, strict=False):
         if ends is not None:
-            low, high = (numbers(end)[inhabited] for end in ends)
-            layers.band(
-                f"{confidence_of(result)} confidence interval", x[inhabited], low, high, style
-            )
+            inside = [numbers(end)[inhabited] for end in ends]
+            interval(layers, result, x[inhabited], inside, style)
     for k, (values, time, style) in enumerate(pairs, start=1):
         unit = f" {units.time}" if units.time else ""
-        layers.line(
-            f"mode {k}, relaxation time {plain(time, 3)}{unit}",
-            x[inhabited],
-            numbers(values)[inhabited],
-            style,
-        )
+        name = f"mode {k}, relaxation time {plain(time, 3)}{unit}"
+        layers.line(name, x[inhabited], numbers(values)[inhabited], style)
     summary = (
         f"The {len(spectrum.eigenfunctions)} slowest eigenfunctions over the range of the "
         "stationary density. A step between two plateaus separates metastable states."
     )
-    across = Axis(units.label("x"), units.of_variable("x"))
-    yield Plot(
-        "eigenfunctions",
-        "Slowest eigenfunctions",
-        across,
-        Axis("eigenfunction"),
-        layers.tuple(),
-        summary,
-    )
+    across, up = Axis(units.label("x"), units.of_variable("x")), Axis("eigenfunction")
+    yield Plot("eigenfunctions", "Slowest eigenfunctions", across, up, layers.made, summary)
 
 
 def _committors(result: ModelResult, units: Units) -> Iterator[Plot]:
@@ -129,27 +98,18 @@ def _committors(result: ModelResult, units: Units) -> Iterator[Plot]:
     known = [c for c in result.generator.committors if len(c.grid) == 1]
     for committor, style in zip(known, SERIES, strict=False):
         x = numbers(committor.grid[0])
-        if committor.values_ci is not None:
-            low, high = (numbers(end) for end in committor.values_ci)
-            layers.band(f"{confidence_of(result)} confidence interval", x, low, high, style)
+        interval(layers, result, x, committor.values_ci, style)
         name = f"{place(committor.to)} before {place(committor.from_)}"
         layers.line(name, x, numbers(committor.values), style)
         said.append(name)
         seen += [float(x[0]), float(x[-1])]
     if said:
         ends = result.curves.grid if result.curves is not None else seen
-        across = Axis(
-            units.label("x"), units.of_variable("x"), (float(min(ends)), float(max(ends)))
-        )
+        span = (float(min(ends)), float(max(ends)))
+        across = Axis(units.label("x"), units.of_variable("x"), span)
+        up = Axis("probability", None, (0.0, 1.0))
         summary = f"Committors: probability, by starting state, of reaching {'; '.join(said)}."
-        yield Plot(
-            "committors",
-            "Committors",
-            across,
-            Axis("probability", None, (0.0, 1.0)),
-            layers.tuple(),
-            summary,
-        )
+        yield Plot("committors", "Committors", across, up, layers.made, summary)
 
 
 def _passages(result: ModelResult, units: Units) -> Iterator[Plot]:
@@ -166,14 +126,8 @@ def _passages(result: ModelResult, units: Units) -> Iterator[Plot]:
     if said:
         summary = f"Cumulative distribution of the first-passage time: {'; '.join(said)}."
         across, up = Axis("time", units.time, log=True), Axis("probability", None, (0.0, 1.0))
-        yield Plot(
-            "passages",
-            "First-passage time distribution (cumulative)",
-            across,
-            up,
-            layers.tuple(),
-            summary,
-        )
+        title = "First-passage time distribution (cumulative)"
+        yield Plot("passages", title, across, up, layers.made, summary)
 
 
 def _power_spectrum(result: ModelResult, units: Units) -> Iterator[Plot]:
@@ -184,26 +138,17 @@ def _power_spectrum(result: ModelResult, units: Units) -> Iterator[Plot]:
     for (name, values), style in zip(spectrum.values.items(), SERIES, strict=False):
         power, frequencies = numbers(values), numbers(spectrum.frequencies)
         if name in spectrum.values_ci:
-            low, high = (
+            ends = [
                 np.where(frequencies > 0, numbers(end), np.nan) for end in spectrum.values_ci[name]
-            )
-            layers.band(
-                f"{confidence_of(result)} confidence interval", frequencies, low, high, style
-            )
-        layers.line(
-            name, frequencies, np.where((power > 0) & (frequencies > 0), power, np.nan), style
-        )
+            ]
+            interval(layers, result, frequencies, ends, style)
+        drawn = np.where((power > 0) & (frequencies > 0), power, np.nan)
+        layers.line(name, frequencies, drawn, style)
     if layers.made:
         across = Axis("frequency", units.rate(), log=True)
+        title, up = "Power spectral density of the model", Axis("power spectral density", log=True)
         summary = "One-sided power spectral density of the model; its integral is the variance."
-        yield Plot(
-            "power-spectrum",
-            "Power spectral density of the model",
-            across,
-            Axis("power spectral density", log=True),
-            layers.tuple(),
-            summary,
-        )
+        yield Plot("power-spectrum", title, across, up, layers.made, summary)
 
 
 def place(given: object) -> str:

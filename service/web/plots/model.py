@@ -1,14 +1,16 @@
 """Plots of one variable: drift, diffusion, effective potential and density beside the data."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from contract.base import Interval
-from contract.curves import Bins, Curve, KramersMoyal
+from contract.curves import Curve, Observed
 from contract.results import IdentificationResult, ModelResult
 from service.web.numbers import Units, plain
-from service.web.plots.plot import Axis, Layers, Plot, array, density_of, numbers
+from service.web.plots.plot import Axis, Floats, Layers, Plot, Style, array, density_of, numbers
 
 FLAT = 1e-6
 """Range of a potential in kT that is no more than rounding."""
@@ -20,87 +22,58 @@ def model_plots(result: ModelResult, units: Units) -> Iterator[Plot]:
     """Draw drift, diffusion, effective potential and stationary density, if they are known."""
     if result.curves is None:
         return
-    observed = result.observed if isinstance(result, IdentificationResult) else None
-    moments = None if observed is None else observed.kramers_moyal
-    histogram = None if observed is None else observed.histograms.get("x")
     x = np.array(result.curves.grid)
     across = Axis(units.label("x"), units.of_variable("x"), (float(x[0]), float(x[-1])))
-    yield _curve(
-        "drift", "Drift b(x)", units.drift("x"), across, x, result.curves.drift, moments, result
-    )
-    yield _curve(
-        "diffusion",
-        "Diffusion a(x)",
-        units.diffusion("x", "x"),
-        across,
-        x,
-        result.curves.diffusion,
-        moments,
-        result,
-    )
+    drift = Axis("Drift b(x)", units.drift("x"))
+    diffusion = Axis("Diffusion a(x)", units.diffusion("x", "x"))
+    yield _curve("drift", across, drift, x, result.curves.drift, result)
+    yield _curve("diffusion", across, diffusion, x, result.curves.diffusion, result)
     yield from _potential(result, across)
-    yield from _density(result, across, units, histogram)
+    yield from _density(result, across, units)
 
 
-def _curve(
-    name: str,
-    title: str,
-    unit: str | None,
-    across: Axis,
-    x: np.ndarray,
-    curve: Curve,
-    moments: KramersMoyal | None,
-    result: ModelResult,
-) -> Plot:
+def _curve(name: str, across: Axis, up: Axis, x: Floats, curve: Curve, result: ModelResult) -> Plot:
     layers = Layers()
     values = numbers(curve.values)
     is_drift = name == "drift"
     shown = [values[np.isfinite(values)]]
     if curve.band:
         low, high = array(curve.band).T
-        layers.band(f"{confidence_of(result)} confidence interval", x, low, high)
+        interval(layers, result, x, (low, high))
         shown += [low[np.isfinite(low)], high[np.isfinite(high)]]
     if is_drift:
         layers.rule(y=0.0)
         for point in result.generator.fixed_points:
             layers.rule(x=point.at[0])
     note = ""
+    observed = observed_of(result)
+    moments = None if observed is None else observed.kramers_moyal
     if moments is not None:
-        y, error = (
-            (moments.drift, moments.drift_std_error)
-            if is_drift
-            else (moments.diffusion, moments.diffusion_std_error)
-        )
-        layers.dots(
-            "Kramers–Moyal estimates from the data (± 1 standard error)", moments.at, y, error
-        )
-        points, errors = numbers(y), numbers(error)
+        found = (moments.drift, moments.drift_std_error)
+        if not is_drift:
+            found = (moments.diffusion, moments.diffusion_std_error)
+        points, errors = map(numbers, found)
+        label = "Kramers–Moyal estimates from the data (± 1 standard error)"
+        layers.dots(label, moments.at, points, errors)
         # Points from few samples scatter far; they must not compress the rest of the plot.
-        sure = (
-            errors < 4 * np.nanmedian(errors)
-            if np.isfinite(errors).any()
-            else np.zeros(0, dtype=bool)
-        )
+        known = errors[np.isfinite(errors)]
+        sure = errors < 4 * (np.median(known) if known.size else 0.0)
         shown.append(points[sure & np.isfinite(points)])
-        note = (
-            "Points are binned averages of the increments one sample later, corrected for "
-            "measurement noise."
+        note = "Points are binned averages of the increments"
+        note += (
+            " one sample later, corrected for measurement noise."
             if moments.noise_corrected
-            else "Points are binned averages of the increments, not corrected for the finite "
-            "sampling interval."
+            else ", not corrected for the finite sampling interval."
         )
     layers.line(f"model {'b(x)' if is_drift else 'a(x)'}", x, values)
     every = np.concatenate([*shown, [0.0]])
     span = _padded(float(every.min()), float(every.max()))
     if not is_drift:
         span = (min(0.0, float(every.min())), span[1])
-    summary = (
-        f"{title} for x from {plain(x[0], 3)} to {plain(x[-1], 3)}, with values from "
-        f"{_first_last(values)}."
-    )
-    if is_drift:
-        summary += _roots(result)
-    return Plot(name, title, across, Axis(title, unit, span), layers.tuple(), summary, note)
+    ends = f"{plain(x[0], 3)} to {plain(x[-1], 3)}, with values from {_first_last(values)}"
+    summary = f"{up.label} for x from {ends}.{_roots(result) if is_drift else ''}"
+    up = replace(up, range=span)
+    return Plot(name, up.label, across, up, layers.made, summary, note)
 
 
 def _potential(result: ModelResult, across: Axis) -> Iterator[Plot]:
@@ -112,25 +85,13 @@ def _potential(result: ModelResult, across: Axis) -> Iterator[Plot]:
     if inside.sum() < 2:
         return
     layers = Layers()
-    if potential.values_ci is not None:
-        layers.band(
-            f"{confidence_of(result)} confidence interval",
-            x,
-            numbers(potential.values_ci[0]),
-            numbers(potential.values_ci[1]),
-        )
+    interval(layers, result, x, potential.values_ci)
     layers.line("effective potential Φ(x)", x, values)
-    places = sorted(
-        {
-            (p.at[0], "well" if p.stable else "barrier")
-            for p in result.generator.fixed_points
-            if x[0] <= p.at[0] <= x[-1]
-        }
-    )
-    heights = [float(np.interp(at, x, values)) for at, _ in places]
-    layers.marks(
-        "wells and barriers", [at for at, _ in places], heights, [kind for _, kind in places]
-    )
+    shown = [p for p in result.generator.fixed_points if x[0] <= p.at[0] <= x[-1]]
+    places = sorted({(p.at[0], "well" if p.stable else "barrier") for p in shown})
+    at, kinds = [at for at, _ in places], [kind for _, kind in places]
+    heights = [float(height) for height in np.interp(at, x, values)]
+    layers.marks("wells and barriers", at, heights, kinds)
     low, high = float(values[inside].min()), float(values[inside].max())
     if high - low < FLAT:
         low, high = low - 0.5, low + 0.5
@@ -143,62 +104,61 @@ def _potential(result: ModelResult, across: Axis) -> Iterator[Plot]:
             f" The barrier at {plain(barrier.over, 3)} is {plain(barrier.height_over_noise, 3)} kT"
             f"{_within(barrier.height_over_noise_ci)} above the well at {plain(barrier.from_, 3)}."
         )
-    yield Plot(
-        "potential",
-        "Effective potential Φ(x)",
-        across,
-        Axis("Φ(x)", "kT", _padded(low, high)),
-        layers.tuple(),
-        summary,
-    )
+    title, up = "Effective potential Φ(x)", Axis("Φ(x)", "kT", _padded(low, high))
+    yield Plot("potential", title, across, up, layers.made, summary)
 
 
-def _density(
-    result: ModelResult, across: Axis, units: Units, histogram: Bins | None
-) -> Iterator[Plot]:
-    stationary = result.generator.stationary
-    layers, top = Layers(), [0.0]
-    share = density_of(histogram)
-    if histogram is not None and share is not None:
-        layers.bars("histogram of the data", histogram.edges, share)
-        top.append(float(share.max()))
+def _density(result: ModelResult, across: Axis, units: Units) -> Iterator[Plot]:
+    stationary, layers = result.generator.stationary, Layers()
+    seen = histogram(layers, result, "x")
+    top = seen
     if stationary is not None and len(stationary.density.grid) == 1:
         x, values = numbers(stationary.density.grid[0]), numbers(stationary.density.values)
         highest = values
         if stationary.density.values_ci is not None:
-            low, high = (numbers(end) for end in stationary.density.values_ci)
-            layers.band(f"{confidence_of(result)} confidence interval", x, low, high)
-            highest = np.fmax(values, high)
+            interval(layers, result, x, stationary.density.values_ci)
+            highest = np.fmax(values, numbers(stationary.density.values_ci[1]))
         layers.line("stationary density of the model", x, values)
-        inside = highest[
-            np.isfinite(highest)
-            & (x >= (across.range or (-np.inf, np.inf))[0])
-            & (x <= (across.range or (0, np.inf))[1])
-        ]
+        first, last = across.range or (-np.inf, np.inf)
+        inside = highest[np.isfinite(highest) & (x >= first) & (x <= last)]
         # A density may be unbounded at an end; the histogram then decides how much is shown.
-        top.append(min(float(inside.max(initial=0.0)), 3 * top[-1] if top[-1] else np.inf))
-    if not layers.made or max(top) <= 0:
+        top = max(seen, min(float(inside.max(initial=0.0)), 3 * seen or np.inf))
+    if not layers.made or top <= 0:
         return
-    summary = (
-        "Stationary density of the model" if stationary is not None else "Histogram of the data"
-    )
-    if stationary is not None and histogram is not None:
-        summary += " beside the histogram of the data"
-    distance = (
-        result.diagnostics.density_total_variation
-        if isinstance(result, IdentificationResult)
-        else None
-    )
-    if distance is not None:
-        summary += f"; their total variation distance is {plain(distance, 2)}"
-    yield Plot(
-        "density",
-        "Stationary density",
-        across,
-        Axis("density", units.density("x"), (0.0, 1.08 * max(top))),
-        layers.tuple(),
-        summary + ".",
-    )
+    model, data = "stationary density of the model", "histogram of the data"
+    said = [*([model] if stationary is not None else []), *([data] if seen else [])]
+    summary = " beside the ".join(said).capitalize()
+    if isinstance(result, IdentificationResult):
+        distance = result.diagnostics.density_total_variation
+        if distance is not None:
+            summary += f"; their total variation distance is {plain(distance, 2)}"
+    up = Axis("density", units.density("x"), (0.0, 1.08 * top))
+    yield Plot("density", "Stationary density", across, up, layers.made, f"{summary}.")
+
+
+def observed_of(result: ModelResult) -> Observed | None:
+    """Return the data that are drawn beside the model, if there are any."""
+    return result.observed if isinstance(result, IdentificationResult) else None
+
+
+def histogram(layers: Layers, result: ModelResult, name: str) -> float:
+    """Add the histogram of a variable's data, if there is one; return its highest density."""
+    observed = observed_of(result)
+    bins = None if observed is None else observed.histograms.get(name)
+    share = density_of(bins)
+    if bins is None or share is None:
+        return 0.0
+    layers.bars("histogram of the data", bins.edges, share)
+    return float(share.max())
+
+
+def interval(
+    layers: Layers, result: ModelResult, x: Floats, ends: Any, style: Style = "model"
+) -> None:
+    """Add the area between the ends of the result's confidence intervals, if there are any."""
+    if ends is not None:
+        low, high = map(numbers, ends)
+        layers.band(f"{confidence_of(result)} confidence interval", x, low, high, style)
 
 
 def confidence_of(result: ModelResult) -> str:
@@ -223,11 +183,9 @@ def cleaned(value: float, least: float) -> float:
 
 
 def _within(interval: Interval | None) -> str:
-    return (
-        ""
-        if interval is None or None in interval
-        else f" ({plain(interval[0], 3)} to {plain(interval[1], 3)})"
-    )
+    if interval is None or None in interval:
+        return ""
+    return f" ({plain(interval[0], 3)} to {plain(interval[1], 3)})"
 
 
 def _roots(result: ModelResult) -> str:

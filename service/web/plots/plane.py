@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from contract.curves import DriftField
-from contract.results import Committor, IdentificationResult, ModelResult, Stationary
+from contract.results import Committor, ModelResult, Stationary
 from service.web.numbers import Units, plain
 from service.web.plots.dynamics import place
-from service.web.plots.model import confidence_of
-from service.web.plots.plot import Axis, Floats, Layers, Plot, array, density_of, numbers
+from service.web.plots.model import confidence_of, histogram, observed_of
+from service.web.plots.plot import Axis, Floats, Layers, Plot, array, numbers
 
 FEW_COMMITTORS = 4
 
@@ -27,18 +27,18 @@ def plane_plots(result: ModelResult, units: Units, variables: Sequence[str]) -> 
 
 def _maps(result: ModelResult, units: Units, variables: Sequence[str]) -> Iterator[Plot]:
     stationary, field = result.generator.stationary, result.drift_field
-    observed = result.observed if isinstance(result, IdentificationResult) else None
+    observed = observed_of(result)
     joint = None if observed is None else observed.joint_histogram
-    if field is not None:
-        ends = ((field.grid[0][0], field.grid[0][-1]), (field.grid[1][0], field.grid[1][-1]))
-    elif stationary is not None and len(stationary.density.grid) == 2:
-        first, second = (numbers(g) for g in stationary.density.grid)
-        ends = ((float(first[0]), float(first[-1])), (float(second[0]), float(second[-1])))
-    else:
+    grid: Sequence[Any] = field.grid if field is not None else ()
+    if field is None and stationary is not None and len(stationary.density.grid) == 2:
+        grid = stationary.density.grid
+    if not grid:
         return
-    axes = tuple(
-        Axis(units.label(v), units.of_variable(v), e) for v, e in zip(variables, ends, strict=True)
+    x, y = (
+        Axis(units.label(v), units.of_variable(v), _ends(g))
+        for v, g in zip(variables, grid, strict=True)
     )
+    axes = (x, y)
     points = _fixed_points(result)
     with_density = stationary is not None and len(stationary.density.grid) == 2
     title = "Density and drift" if with_density else "Drift"
@@ -53,27 +53,14 @@ def _maps(result: ModelResult, units: Units, variables: Sequence[str]) -> Iterat
     summary += _highest(stationary, result) if with_density and stationary is not None else ""
     for p in result.generator.fixed_points:
         summary += f" A{' stable' if p.stable else 'n unstable'} fixed point is at {place(p.at)}."
-    yield Plot("density-and-drift", title, axes[0], axes[1], layers.tuple(), summary, square=True)
+    yield Plot("density-and-drift", title, *axes, layers.made, summary, square=True)
     if joint is not None:
         layers = Layers()
-        edges = [np.array(e) for e in joint.edges]
-        layers.heat(
-            "samples",
-            (edges[0][0], edges[0][-1]),
-            (edges[1][0], edges[1][-1]),
-            np.array(joint.counts, dtype=float),
-            smooth=False,
-        )
+        counts = np.array(joint.counts, dtype=float)
+        first, second = map(_ends, joint.edges)
+        layers.heat("samples", first, second, counts, smooth=False)
         said = f"Two-dimensional histogram of the samples of {variables[0]} and {variables[1]}."
-        yield Plot(
-            "density-of-data",
-            "Density of the data",
-            axes[0],
-            axes[1],
-            layers.tuple(),
-            said,
-            square=True,
-        )
+        yield Plot("density-of-data", "Density of the data", *axes, layers.made, said, square=True)
     if stationary is not None and stationary.current is not None and with_density:
         yield _current(stationary, axes, units)
     known = [committor for committor in result.generator.committors if len(committor.grid) == 2]
@@ -113,7 +100,7 @@ def _committor(
     number: int,
     committor: Committor,
     result: ModelResult,
-    axes: Sequence[Axis],
+    axes: tuple[Axis, Axis],
     points: tuple[list[float], list[float], list[str]],
 ) -> Plot:
     layers, ends = Layers(), committor.values_ci
@@ -128,9 +115,7 @@ def _committor(
             f"The {confidence_of(result)} confidence interval is at most {plain(widest, 2)} wide."
         )
     title = f"Committor: {there} before {back}"
-    return Plot(
-        f"committor-{number}", title, axes[0], axes[1], layers.tuple(), summary, note, square=True
-    )
+    return Plot(f"committor-{number}", title, *axes, layers.made, summary, note, square=True)
 
 
 def _drift(layers: Layers, field: DriftField | None) -> None:
@@ -138,10 +123,10 @@ def _drift(layers: Layers, field: DriftField | None) -> None:
         return
     x, y = np.meshgrid(np.array(field.grid[0]), np.array(field.grid[1]), indexing="ij")
     values = np.array(field.values, dtype=float)
-    layers.arrows("drift", x.ravel(), y.ravel(), values[..., 0].ravel(), values[..., 1].ravel())
+    layers.arrows("drift", x, y, values[..., 0], values[..., 1])
 
 
-def _current(stationary: Stationary, axes: Sequence[Axis], units: Units) -> Plot:
+def _current(stationary: Stationary, axes: tuple[Axis, Axis], units: Units) -> Plot:
     first, second = (numbers(g) for g in stationary.density.grid)
     current = array(stationary.current)
     every = [np.unique(np.linspace(0, len(g) - 1, 18).round().astype(int)) for g in (first, second)]
@@ -149,9 +134,7 @@ def _current(stationary: Stationary, axes: Sequence[Axis], units: Units) -> Plot
     taken = current[np.ix_(every[0], every[1])]
     layers = Layers()
     _heat(layers, stationary)
-    layers.arrows(
-        "probability current", x.ravel(), y.ravel(), taken[..., 0].ravel(), taken[..., 1].ravel()
-    )
+    layers.arrows("probability current", x, y, taken[..., 0], taken[..., 1])
     summary = "Stationary probability current of the model, drawn over its density."
     if stationary.circulation is not None:
         turns = "counter-clockwise" if stationary.circulation > 0 else "clockwise"
@@ -162,16 +145,8 @@ def _current(stationary: Stationary, axes: Sequence[Axis], units: Units) -> Plot
     if stationary.entropy_production is not None:
         production, unit = plain(stationary.entropy_production, 3), units.rate() or "per unit time"
         summary += f" Entropy production: {production} {unit}."
-    return Plot(
-        "current",
-        "Probability current",
-        axes[0],
-        axes[1],
-        layers.tuple(),
-        summary,
-        summary.split(". ", 1)[-1],
-        square=True,
-    )
+    note = summary.split(". ", 1)[-1]
+    return Plot("current", "Probability current", *axes, layers.made, summary, note, square=True)
 
 
 def _fixed_points(result: ModelResult) -> tuple[list[float], list[float], list[str]]:
@@ -184,21 +159,16 @@ def _fixed_points(result: ModelResult) -> tuple[list[float], list[float], list[s
 
 
 def _marginals(result: ModelResult, units: Units, variables: Sequence[str]) -> Iterator[Plot]:
-    observed = result.observed if isinstance(result, IdentificationResult) else None
     for k, name in enumerate(variables):
         layers = Layers()
-        histogram = None if observed is None else observed.histograms.get(name)
-        share = density_of(histogram)
-        if histogram is not None and share is not None:
-            layers.bars("histogram of the data", histogram.edges, share)
+        histogram(layers, result, name)
         _marginal(layers, result, k)
         if layers.made:
             said = f"Stationary density of {name}: model, if known, and data."
             across = Axis(units.label(name), units.of_variable(name))
             up = Axis("density", units.density(name))
-            yield Plot(
-                f"density-{name}", f"Stationary density of {name}", across, up, layers.tuple(), said
-            )
+            title = f"Stationary density of {name}"
+            yield Plot(f"density-{name}", title, across, up, layers.made, said)
 
 
 def _marginal(layers: Layers, result: ModelResult, k: int) -> None:
@@ -217,11 +187,13 @@ def _marginal(layers: Layers, result: ModelResult, k: int) -> None:
         mean, variance = stationary.mean[k], stationary.covariance[k][k]
         if mean is not None and variance:
             x = mean + np.sqrt(variance) * np.linspace(-4, 4, 121)
-            layers.line(
-                "linearised model (Gaussian)",
-                x,
-                np.exp(-((x - mean) ** 2) / 2 / variance) / np.sqrt(2 * np.pi * variance),
-            )
+            gaussian = np.exp(-((x - mean) ** 2) / 2 / variance) / np.sqrt(2 * np.pi * variance)
+            layers.line("linearised model (Gaussian)", x, gaussian)
+
+
+def _ends(grid: Any) -> tuple[float, float]:
+    points = numbers(grid)
+    return float(points[0]), float(points[-1])
 
 
 def _cells(points: Floats) -> tuple[float, float]:

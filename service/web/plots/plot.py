@@ -2,7 +2,7 @@
 
 import base64
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -52,7 +52,7 @@ class Plot:
     title: str
     x: Axis
     y: Axis
-    layers: tuple[Layer, ...]
+    layers: Sequence[Layer]
     summary: str
     note: str = ""
     wide: bool = False
@@ -74,14 +74,19 @@ class Layers:
     made: list[Layer] = field(default_factory=list)
 
     def _short(self, values: Any) -> list[float | None]:
-        return (
-            [None if not math.isfinite(v) else float(f"{v:.4g}") for v in values]
-            if self.log
-            else rounded(values)
-        )
+        if not self.log:
+            return rounded(values)
+        return [None if not math.isfinite(v) else float(f"{v:.4g}") for v in values]
 
-    def _add(self, kind: str, name: str, style: Style, **parts: Any) -> None:
-        self.made.append({"kind": kind, "name": name, "style": style, **parts})
+    def _add(
+        self, kind: str, name: str, style: Style, lists: Mapping[str, Any], **others: Any
+    ) -> None:
+        """Add a layer with lists of numbers, which are shortened, and other parts as they are."""
+        short = {
+            part: None if values is None else self._short(numbers(values))
+            for part, values in lists.items()
+        }
+        self.made.append({"kind": kind, "name": name, "style": style, **short, **others})
 
     def line(
         self, name: str, x: Any, y: Any, style: Style = "model", *, dashed: bool = False
@@ -89,68 +94,38 @@ class Layers:
         """Add a line, which is broken where there is no number."""
         across, up = _thinned(numbers(x), numbers(y))
         if np.isfinite(up).any():
-            self._add(
-                "line",
-                name,
-                style,
-                x=self._short(across),
-                y=self._short(up),
-                dashed=dashed,
-                thin=False,
-            )
+            self._add("line", name, style, {"x": across, "y": up}, dashed=dashed, thin=False)
 
     def course(self, name: str, x: Any, y: Any, style: Style) -> None:
         """Add a line of minima and maxima, of which no point may be left out."""
-        self._add(
-            "line",
-            name,
-            style,
-            x=self._short(numbers(x)),
-            y=self._short(numbers(y)),
-            dashed=False,
-            thin=True,
-        )
+        self._add("line", name, style, {"x": x, "y": y}, dashed=False, thin=True)
 
     def band(self, name: str, x: Any, low: Any, high: Any, style: Style = "model") -> None:
         """Add the area between two lines."""
         across, below, above = _thinned(numbers(x), numbers(low), numbers(high))
         if np.isfinite(below).any():
-            self._add(
-                "band",
-                name,
-                style,
-                x=self._short(across),
-                low=self._short(below),
-                high=self._short(above),
-            )
+            self._add("band", name, style, {"x": across, "low": below, "high": above})
 
     def dots(self, name: str, x: Any, y: Any, error: Any = None, style: Style = "data") -> None:
         """Add points, with bars of one standard error if errors are given."""
         across, up = numbers(x), numbers(y)
         seen = np.isfinite(across) & np.isfinite(up)
         if seen.any():
-            bars = None if error is None else self._short(numbers(error)[seen])
-            self._add(
-                "dots",
-                name,
-                style,
-                x=self._short(across[seen]),
-                y=self._short(up[seen]),
-                error=bars,
-            )
+            bars = None if error is None else numbers(error)[seen]
+            self._add("dots", name, style, {"x": across[seen], "y": up[seen], "error": bars})
 
-    def bars(self, name: str, edges: Any, y: Any, style: Style = "data") -> None:
+    def bars(self, name: str, edges: Any, y: Any) -> None:
         """Add a histogram."""
-        self._add("bars", name, style, edges=self._short(numbers(edges)), y=self._short(numbers(y)))
+        self._add("bars", name, "data", {"edges": edges, "y": y})
 
     def marks(self, name: str, x: Sequence[float], y: Sequence[float], text: Sequence[str]) -> None:
         """Add labelled points."""
         if len(x):
-            self._add("marks", name, "second", x=self._short(x), y=self._short(y), text=list(text))
+            self._add("marks", name, "second", {"x": x, "y": y}, text=list(text))
 
     def rule(self, *, x: float | None = None, y: float | None = None) -> None:
         """Add a thin straight line across the whole plot."""
-        self._add("rule", "", "quiet", x=x, y=y)
+        self._add("rule", "", "quiet", {}, x=x, y=y)
 
     def heat(
         self,
@@ -170,37 +145,13 @@ class Layers:
         top = float(np.nanmax(values, initial=0.0))
         ceiling = 0.0 if interval is None else float(np.nanmax(interval[1], initial=0.0))
         ends = None if interval is None else [_shades(end, ceiling) for end in interval]
-        self._add(
-            "heat",
-            name,
-            "quiet",
-            x=list(x),
-            y=list(y),
-            shape=list(values.shape),
-            top=top,
-            values=_shades(values, top),
-            ceiling=ceiling,
-            ends=ends,
-            smooth=smooth,
-        )
+        place = {"x": list(x), "y": list(y), "shape": list(values.shape), "top": top}
+        shades = {"values": _shades(values, top), "ceiling": ceiling, "ends": ends}
+        self._add("heat", name, "quiet", {}, **place, **shades, smooth=smooth)
 
-    def arrows(
-        self, name: str, x: Floats, y: Floats, u: Floats, v: Floats, style: Style = "second"
-    ) -> None:
+    def arrows(self, name: str, x: Floats, y: Floats, u: Floats, v: Floats) -> None:
         """Add arrows that start at points; the longest is as long as the grid spacing."""
-        self._add(
-            "arrows",
-            name,
-            style,
-            x=self._short(x),
-            y=self._short(y),
-            u=self._short(u),
-            v=self._short(v),
-        )
-
-    def tuple(self) -> "tuple[Layer, ...]":
-        """Return the layers."""
-        return tuple(self.made)
+        self._add("arrows", name, "second", {"x": x, "y": y, "u": u, "v": v})
 
 
 def _shades(values: Floats, top: float) -> str:

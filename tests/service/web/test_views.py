@@ -151,28 +151,29 @@ def test_places_are_said_as_one_says_them() -> None:
     assert place({"x": (None, None)}) == "anywhere"
 
 
-def test_wells_barriers_and_densities_are_shown_with_their_intervals() -> None:
+def test_wells_barriers_velocities_and_densities_are_shown_with_their_intervals() -> None:
     grid = [-2.0, 0.0, 2.0]
     barrier = {"from": 1.0, "over": 0.0, "to": -1.0, "height": 0.25, "height_over_noise": 2.04}
     points = [{"at": [1.0123], "at_ci": [[0.97, 1.05]], "stable": True}]
-    law = {"mean": [0.0], "covariance": [[1.0]]}
+    law = {"mean": [0.0], "covariance": [[1.0]], "mean_velocity": 0.52}
     density = {"grid": [grid], "values": [0.1, 0.3, 0.1]}
     bands = {"values_ci": [[0.05, 0.2, 0.05], [0.2, 0.4, 0.2]]}
 
     def view(*, known: bool) -> str:
         interval = {"height_over_noise_ci": [1.71, 2.36]} if known else {}
+        moving = {"mean_velocity_ci": [0.44, 0.61]} if known else {}
         return result_view(
             finished(
                 barriers=[barrier | interval],
                 fixed_points=points if known else [{"at": [1.0123], "stable": True}],
-                stationary=law | {"density": density | (bands if known else {})},
+                stationary=law | moving | {"density": density | (bands if known else {})},
                 effective_potential={"grid": grid, "values": [1.1, 0.0, 1.1]}
                 | (bands if known else {}),
             )
         )
 
     shown, without = view(known=True), view(known=False)
-    for text in ("1.71 to 2.36", "0.970 to 1.050"):
+    for text in ("1.71 to 2.36", "0.970 to 1.050", "0.440 to 0.610"):
         assert text in shown
         assert text not in without
     # One band more each in the potential's and in the density's plot.

@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
-from worker.identification.model_sampling import confidence_interval, draw_models
+from worker.identification.model_sampling import (
+    CoefficientEstimate,
+    confidence_interval,
+    draw_models,
+)
 from worker.identification.regression import wider_root
 from worker.identification.selection.best_subset import Estimate
 from worker.identification.selection.support_selection import (
@@ -25,7 +29,7 @@ def test_percentiles_over_both_sampling_rules_are_the_interval_that_holds_whiche
     shift = RuleShift(np.array([distance]), np.array([distance]))
     drawn = draw_models([Selected(estimate(3.0), (), (), shift)], 200_000, seed=1)[0][:, 0, 0]
     assert np.quantile(drawn, [0.025, 0.975]) == pytest.approx(
-        confidence_interval(3.0, 1.0, distance, 0.95), abs=0.03
+        confidence_interval([CoefficientEstimate(1.0, 3.0, 1.0, distance)], 0.95), abs=0.03
     )
 
 

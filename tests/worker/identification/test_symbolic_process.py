@@ -118,5 +118,5 @@ def test_an_analysis_that_fails_says_so_and_claims_nothing(monkeypatch: pytest.M
     monkeypatch.setattr(analysis, "analyse_process", fails)
     found = pipeline.analyse(model, data, AnalysisSettings(), lambda *_: None)
     assert found.generator.ergodic is None
-    assert found.generator.reason == "a term is too steep"
+    assert str(found.generator.reason) == "a term is too steep"
     assert [f.code for f in found.findings] == ["not-analysed"]

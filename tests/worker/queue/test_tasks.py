@@ -139,7 +139,7 @@ def test_a_message_redelivered_during_the_run_is_skipped(bench: Bench) -> None:
 
 
 def test_a_problem_of_the_job_is_told_as_it_is(bench: Bench) -> None:
-    why = problem(422, "constant-data", "Constant data", "x never moves", hints=("Record longer.",))
+    why = problem(422, "constant-data", "Constant data", "x never moves", "Record longer.")
     assert bench.run(raises(JobProblem(why))) == "failed"
     assert bench.error == why
 

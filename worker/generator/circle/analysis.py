@@ -18,12 +18,19 @@ from worker.generator.line.passages.splitting import with_neighbours
 from worker.generator.line.stationary import (
     distribution_on_grid,
     effective_potential,
-    local_relaxation,
+    log_total_mass,
 )
 from worker.generator.numerics.quadrature import CUMULATIVE, WEIGHTS
 from worker.generator.numerics.roots import roots, separators
 from worker.generator.process import ScalarProcess, read_only, values
 from worker.generator.quantities.fixed_points import Barrier, FixedPoint
+from worker.generator.quantities.outcomes import (
+    ANGLE,
+    NO_NOISE,
+    NOISE_NOT_POSITIVE,
+    Outcome,
+    Reason,
+)
 from worker.generator.quantities.passages import Committor, Exit, Triple
 from worker.generator.quantities.regions import Pair, facing_numbers
 from worker.generator.quantities.report import GeneratorReport, Range
@@ -34,15 +41,6 @@ from worker.generator.request import AnalysisRequest, pairs_to_time
 SCAN = 2048
 """Points of one turn at which fixed points are searched for."""
 SETTLED = 1e-8
-ANGLE = "the variable is an angle: its moments depend on the choice of origin, so they are omitted"
-NO_NOISE = (
-    "the diffusion is not positive everywhere on the circle, so these quantities are undefined; "
-    "give other terms"
-)
-DETERMINISTIC = (
-    "no stationary distribution with a density: the diffusion a is zero everywhere, the process "
-    "is deterministic"
-)
 
 
 def analysed_on_the_circle(model: ScalarProcess, request: AnalysisRequest) -> GeneratorReport:
@@ -61,8 +59,6 @@ def analysed_on_the_circle(model: ScalarProcess, request: AnalysisRequest) -> Ge
     between = with_neighbours(request.committors, fixed)
     circle = unroll(model, low, points_of(fixed, pairs, between, request.exits))
     law, current = circular_distribution(circle, request.density_points)
-    barriers = circular_barriers(circle, fixed)
-    passages = tuple(circular_passage(circle, start, to) for start, to in pairs)
     spectrum = circular_spectrum(model, low, request.eigenpairs)
     return GeneratorReport(
         ergodic=True,
@@ -75,12 +71,12 @@ def analysed_on_the_circle(model: ScalarProcess, request: AnalysisRequest) -> Ge
             model, low, model.period, spectrum, request.lags, request.frequencies
         ),
         fixed_points=fixed,
-        barriers=barriers,
-        passages=passages,
+        barriers=circular_barriers(circle, fixed),
+        passages=tuple(circular_passage(circle, start, to) for start, to in pairs),
         committors=tuple(circular_committor(circle, pair) for pair in between),
         exits=tuple(circular_exit(circle, asked) for asked in request.exits),
+        grid=law.grid[0],
         effective_potential=effective_potential(circle.landscape, law.grid[0]),
-        local_relaxation=local_relaxation(model, law.grid[0]),
         probability_current=current,
     )
 
@@ -123,9 +119,13 @@ def circular_distribution(
     behind = np.logaddexp(before[:, None], log_inside) - circle.potential_gain
     tilted = replace(landscape, psi=psi + np.logaddexp(ahead, behind))
     grid = np.linspace(*circle.model.bounds, points)
-    law, log_total = distribution_on_grid(tilted, grid, ANGLE)
-    # C (1 − e^−Ψ) / 2 with the density's own constant C = 1/∫π.
-    current = 0.5 * np.exp(-log_total) * -np.expm1(-circle.potential_gain)
+    log_total = log_total_mass(tilted)
+    law = distribution_on_grid(tilted, grid, log_total, (None,) * 4, (ANGLE,))
+    # C (1 − e^−Ψ) / 2 with the density's own constant C = 1/∫π, both of which may overflow.
+    gain = circle.potential_gain
+    with np.errstate(divide="ignore"):
+        log_size = np.log(-np.expm1(-abs(gain))) + max(-gain, 0.0)
+    current = 0.5 * np.sign(gain) * np.exp(log_size - log_total)
     return law, float(current)
 
 
@@ -149,19 +149,20 @@ def circular_spectrum(model: ScalarProcess, low: float, count: int) -> Spectrum:
     # A faster one that settled is not the slowest: what comes after one that did not is left out
     # with it.
     settled = np.logical_and.accumulate(error < SETTLED**0.5)
-    reason = None
+    reasons: tuple[Reason, ...] = ()
     if not settled.all():
         first = (
             f"only the {settled.sum()} slowest of {count} rates converge"
             if settled.any()
             else "the slowest rate does not converge"
         )
-        reason = (
+        why = (
             f"{first}: the noise is too weak for the Fourier method; first-passage times are not "
             "affected"
         )
+        reasons = (Reason(Outcome.UNRESOLVED, why),)
     rates, error = rates[settled], error[settled]
-    return Spectrum(read_only(rates), read_only(1 / rates.real), None, read_only(error), reason)
+    return Spectrum(read_only(rates), None, read_only(error), reasons)
 
 
 def circular_fixed_points(model: ScalarProcess, low: float) -> tuple[FixedPoint, ...]:
@@ -230,27 +231,24 @@ def circle_without_noise(
         zeros = [low]
     if not zeros:
         return None
-    positive = bool(np.any(window.diffusion > 0))
     return GeneratorReport(
         ergodic=False,
-        reason=_reason(zeros) if largest > 0 else DETERMINISTIC,
+        reason=_not_positive_at(zeros) if largest > 0 else NO_NOISE,
         domain=line.bounds,
         boundaries="natural",
         fixed_points=fixed,
-        committors=tuple(Committor(*pair, None, NO_NOISE) for pair in request.committors),
-        exits=tuple(Exit.without(asked, NO_NOISE) for asked in request.exits),
-        local_relaxation=local_relaxation(
-            model, np.linspace(low, line.bounds[1], request.density_points)
-        )
-        if positive
+        committors=tuple(Committor(*pair, NOISE_NOT_POSITIVE) for pair in request.committors),
+        exits=tuple(Exit.without(asked, NOISE_NOT_POSITIVE) for asked in request.exits),
+        grid=np.linspace(*line.bounds, request.density_points)
+        if np.any(window.diffusion > 0)
         else None,
     )
 
 
-def _reason(zeros: list[float]) -> str:
+def _not_positive_at(zeros: list[float]) -> Reason:
     places = " and ".join(f"x = {zero:.6g}" for zero in zeros)
-    return (
+    return Reason(
+        Outcome.NOT_POSITIVE,
         "no stationary distribution on the circle: the diffusion a is zero or negative at "
-        f"{places}, but must be positive "
-        "everywhere; give other terms"
+        f"{places}, but must be positive everywhere; give other terms",
     )

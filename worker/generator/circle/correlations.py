@@ -13,8 +13,8 @@ from worker.generator.circle.fourier import (
 from worker.generator.circle.unrolled_circle import UnrolledCircle
 from worker.generator.numerics.correlation_functions import correlations_of
 from worker.generator.process import FloatArray, ScalarProcess
-from worker.generator.quantities.correlations import Correlations, NoCorrelations
-from worker.generator.quantities.passages import Timing
+from worker.generator.quantities.correlations import Correlations, times_of
+from worker.generator.quantities.outcomes import TOO_WEAK_FOR_FOURIER, Reason
 from worker.generator.quantities.spectrum import Spectrum
 
 SETTLED = 1e-6
@@ -117,7 +117,7 @@ def correlations_on_the_circle(
     spectrum: Spectrum,
     n_lags: int,
     n_frequencies: int,
-) -> Correlations | NoCorrelations:
+) -> Correlations | Reason:
     """Return autocorrelation, power spectrum and integrated time of an angle.
 
     Parameters
@@ -129,10 +129,7 @@ def correlations_on_the_circle(
     n_lags, n_frequencies : how many of each are given
     """
     if not len(spectrum.eigenvalues):
-        return NoCorrelations(
-            "the noise is too weak for the Fourier method that computes the autocorrelation of "
-            "an angle"
-        )
+        return TOO_WEAK_FOR_FOURIER
     slowest, fastest = (
         float(spectrum.eigenvalues[0].real),
         float(np.max(np.abs(spectrum.eigenvalues))),
@@ -142,17 +139,14 @@ def correlations_on_the_circle(
         found = CircleCorrelations.of(model, low, period, modes)
         correlations = correlations_of(
             found,
-            (
-                Timing.from_log(float(np.log(found.integrated_time)))
-                if found.integrated_time > 0
-                else Timing(None),
-            ),
+            times_of(np.array([found.integrated_time])),
             slowest=slowest,
             fastest=fastest,
             n_lags=n_lags,
             n_frequencies=n_frequencies,
         )
-        if previous is not None:
+        # The integral is Re⟨g, −L g⟩ of a function g, positive but for rounding errors.
+        if previous is not None and found.integrated_time > 0:
             coarse, before = previous
             if np.max(np.abs(correlations.autocorrelation - before.autocorrelation)) < SETTLED:
                 away = np.min(np.abs(coarse.rates - spectrum.eigenvalues[:, None]), axis=1)
@@ -161,6 +155,4 @@ def correlations_on_the_circle(
                     correlations, functions=replace(found, few=coarse.modes if same else modes)
                 )
         previous = found, correlations
-    return NoCorrelations(
-        "the autocorrelation does not converge: the noise is too weak for the Fourier method"
-    )
+    return TOO_WEAK_FOR_FOURIER

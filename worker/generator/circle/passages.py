@@ -15,12 +15,19 @@ from worker.generator.line.passages.distribution import (
     rise_on_the_way,
 )
 from worker.generator.line.passages.splitting import (
-    NUMBERS,
     exit_between,
     log_exit_time,
     round_the_circle,
 )
 from worker.generator.line.passages.transform import Chain
+from worker.generator.quantities.outcomes import (
+    NO_NUMBERS,
+    NO_WAY,
+    TOO_STEEP,
+    TWO_WAYS,
+    Outcome,
+    Reason,
+)
 from worker.generator.quantities.passages import (
     Committor,
     Exit,
@@ -31,13 +38,9 @@ from worker.generator.quantities.passages import (
 )
 from worker.generator.quantities.regions import Pair, facing_numbers
 
-TWO_WAYS = (
-    "an angle can pass in either direction, over either barrier; only the exact time is given"
-)
 RESOLVED = 0.1
 """Change of a variance on doubling the cells, relative to it, up to which its error can be
 extrapolated."""
-STEEP = "the potential is too steep for the standard deviation to be resolved"
 
 
 def perturbed_passage(circle: UnrolledCircle, passage: Passage) -> Passage:
@@ -68,7 +71,7 @@ def circular_passage(circle: UnrolledCircle, start: float, to: float) -> Passage
     """
     distance = float(np.mod(start - to, circle.period))
     if distance == 0:
-        return Passage(start, to, Timing(0.0), Timing(None, TWO_WAYS), Timing(0.0))
+        return Passage(start, to, Timing(0.0), Timing(None, TWO_WAYS), Timing(0.0), NO_WAY)
     landscape, at = circle.cut_at(to), to + distance
     mean = _time_round(landscape, at)
     nearest = to if distance < circle.period / 2 else to + circle.period
@@ -90,7 +93,7 @@ def circular_committor(circle: UnrolledCircle, pair: Pair) -> Committor:
     numbers = facing_numbers(pair)
     ahead = 0.0 if numbers is None else float(np.mod(numbers[1] - numbers[0], circle.period))
     if numbers is None or ahead == 0:
-        return Committor(*pair, None, NUMBERS)
+        return Committor(*pair, NO_NUMBERS)
     start = numbers[0]
     return round_the_circle(circle.cut_at(start), pair, start, start + ahead, circle.period)
 
@@ -101,9 +104,8 @@ def circular_exit(circle: UnrolledCircle, asked: Triple) -> Exit:
     inside, over = (float(np.mod(x - low, circle.period)) for x in (start, high))
     over = over or circle.period
     if inside > over:
-        return Exit.without(
-            asked, f"x = {start:g} does not lie on the arc from {low:g} up to {high:g}"
-        )
+        why = f"x = {start:g} does not lie on the arc from {low:g} up to {high:g}"
+        return Exit.without(asked, Reason(Outcome.OUTSIDE, why))
     found = exit_between(cut_into_cells(circle.cut_at(low), 4), (low + inside, low, low + over))
     return replace(found, start=start, low=low, high=high)
 
@@ -131,7 +133,7 @@ def deviation_round(landscape: Landscape, at: float, mean: Timing) -> Timing:
     scale = float(np.logaddexp.reduce(cells.log_resistance) + np.logaddexp.reduce(cells.log_mass))
     fine, coarse = (_variance(level, level.edge_at(at)) for level in (cells, cells.halved()))
     if not (fine > 0 and abs(coarse - fine) < RESOLVED * fine):
-        return Timing(None, STEEP)
+        return Timing(None, TOO_STEEP)
     # The error goes with the square of the cells' length.
     return Timing.from_log(scale + float(np.log((4 * fine - coarse) / 3)) / 2)
 

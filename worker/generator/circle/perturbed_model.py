@@ -27,7 +27,7 @@ from worker.generator.line.fixed_points import (
     fixed_points_at,
 )
 from worker.generator.line.spectrum import matched
-from worker.generator.line.stationary import effective_potential, local_relaxation
+from worker.generator.line.stationary import effective_potential
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view, values
 from worker.generator.quantities.correlations import Correlations
 from worker.generator.quantities.passages import Timing
@@ -61,8 +61,8 @@ class PerturbedCircleAnalysis:
         """Return the report of a process; what it does not have is nan, or not there."""
         try:
             return self._near(scalar_view(process))
-        except GeneratorError as error:
-            return GeneratorReport(False, error.args[0], process.domain[0], "natural")
+        except GeneratorError:
+            return GeneratorReport(False, None, process.domain[0], "natural")
 
     def has_distribution(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
         """Return (n,) whether the noise of each process is positive all the way round."""
@@ -93,9 +93,8 @@ class PerturbedCircleAnalysis:
         if isinstance(correlations, Correlations):
             correlations = None if functions is None else with_curves_of(correlations, functions)
         potential = report.effective_potential
-        law, current = circular_distribution(
-            circle, 2 if potential is None else len(potential.grid)
-        )
+        grid = None if potential is None else potential.grid
+        law, current = circular_distribution(circle, 2 if grid is None else len(grid))
         return GeneratorReport(
             ergodic=True,
             reason=None,
@@ -111,10 +110,10 @@ class PerturbedCircleAnalysis:
             passages=tuple(perturbed_passage(circle, passage) for passage in report.passages),
             committors=tuple(circular_committor(circle, pair) for pair in between),
             exits=tuple(circular_exit(circle, (e.start, e.low, e.high)) for e in report.exits),
+            grid=grid,
             effective_potential=None
-            if potential is None
-            else effective_potential(circle.landscape, potential.grid),
-            local_relaxation=None if potential is None else local_relaxation(model, potential.grid),
+            if grid is None
+            else effective_potential(circle.landscape, grid),
             probability_current=current,
         )
 

@@ -7,10 +7,9 @@ import numpy as np
 
 from worker.generator.line.correlations import correlations_on_the_line
 from worker.generator.line.domain.boundaries import (
-    Verdict,
     classify_end,
-    ends_verdict,
-    noise_verdict,
+    ends_problem,
+    noise_problem,
 )
 from worker.generator.line.domain.domain_scan import Window, choose_window
 from worker.generator.line.domain.essential_support import (
@@ -35,30 +34,21 @@ from worker.generator.line.passages.moments import (
 from worker.generator.line.passages.splitting import committors_on_the_line, exit_on_the_line
 from worker.generator.line.passages.transform import Chain
 from worker.generator.line.spectrum import spectrum_of
-from worker.generator.line.stationary import (
-    effective_potential,
-    local_relaxation,
-    stationary_distribution,
-)
+from worker.generator.line.stationary import effective_potential, stationary_distribution
 from worker.generator.process import FloatArray, ScalarProcess
 from worker.generator.quantities.boundary import End
 from worker.generator.quantities.fixed_points import FixedPoint
+from worker.generator.quantities.outcomes import NO_WAY, NOISE_NOT_POSITIVE, Reason
 from worker.generator.quantities.passages import (
     Committor,
     Exit,
-    NoCurve,
     Passage,
     PassageCurve,
     Timing,
     quantiles_of,
 )
-from worker.generator.quantities.report import GeneratorReport, Range, extrapolated_beyond
+from worker.generator.quantities.report import GeneratorReport, Range
 from worker.generator.request import AnalysisRequest, pairs_to_time
-
-NO_NOISE = (
-    "the diffusion is not positive in the domain, so these quantities are undefined; give "
-    "another domain or other terms"
-)
 
 
 def analysed_on_the_line(
@@ -72,16 +62,16 @@ def analysed_on_the_line(
     window = choose_window(
         model, request.observed_range, [x for numbers in request.on_the_line for x in numbers]
     )
-    verdict = noise_verdict(model, window, request.observed_range)
-    if not verdict.usable:
-        return _without_noise(model, window, verdict, request), None
+    problem = noise_problem(model, window, request.observed_range)
+    if problem is not None:
+        return _without_noise(model, window, problem, request), None
     ends = classify_end(model, window, -1), classify_end(model, window, 1)
     landscape, fixed = resolve(
         model, window, ends, request.on_the_line, depth_for(request.eigenpairs, DEPTH)
     )
-    verdict = ends_verdict(ends, fixed, request.observed_range)
-    report = _kinetics(model, window, ends, landscape, fixed, verdict, request)
-    if not verdict.ergodic:
+    problem = ends_problem(ends, fixed, request.observed_range)
+    report = _kinetics(model, window, ends, landscape, fixed, problem, request)
+    if problem is not None:
         return report, None
     law = stationary_distribution(
         landscape, window, ends, request.density_points, request.observed_range
@@ -93,10 +83,8 @@ def analysed_on_the_line(
         within, ends, request.eigenpairs, grid=grid if request.eigenfunctions else None
     )
     wells = [point.at[0] for point in report.fixed_points if point.stable]
-    said = [spectrum.reason, wells_left_out(span, request.eigenpairs, wells)]
-    spectrum = replace(
-        spectrum, reason="; ".join(sentence for sentence in said if sentence) or None
-    )
+    left_out = wells_left_out(span, request.eigenpairs, wells)
+    spectrum = replace(spectrum, reasons=(*spectrum.reasons, *left_out))
     light = part_of(landscape, span_of_light_tails(span, landscape))
     correlations = correlations_on_the_line(
         light, within, ends, law, spectrum, request.lags, request.frequencies
@@ -106,8 +94,8 @@ def analysed_on_the_line(
         stationary=law,
         spectrum=spectrum,
         correlations=correlations,
+        grid=grid,
         effective_potential=effective_potential(landscape, grid),
-        local_relaxation=local_relaxation(model, grid),
     )
     return report, landscape
 
@@ -143,7 +131,7 @@ def _kinetics(
     ends: tuple[End, End],
     landscape: Landscape,
     fixed: tuple[FixedPoint, ...],
-    verdict: Verdict,
+    problem: Reason | None,
     request: AnalysisRequest,
 ) -> GeneratorReport:
     """Return the part of the report that needs no stationary distribution."""
@@ -154,8 +142,8 @@ def _kinetics(
     )
     grid = _plain_grid(model, window, request)
     return GeneratorReport(
-        ergodic=verdict.ergodic,
-        reason=verdict.reason,
+        ergodic=problem is None,
+        reason=problem,
         domain=model.bounds,
         boundaries="reflecting" if any(end.wall for end in ends) else "natural",
         ends=ends,
@@ -164,9 +152,8 @@ def _kinetics(
         passages=passages,
         committors=committors_on_the_line(landscape, ends, request.committors, fixed),
         exits=tuple(exit_on_the_line(cells, ends, asked) for asked in request.exits),
+        grid=grid,
         effective_potential=effective_potential(landscape, grid),
-        local_relaxation=local_relaxation(model, grid),
-        extrapolated=extrapolated_beyond(fixed, barriers, passages, request.observed_range),
     )
 
 
@@ -194,28 +181,25 @@ def _passages(
 
 def _law_of(
     landscape: Landscape, start: float, to: float, mean: Timing, deviation: Timing
-) -> PassageCurve | NoCurve:
+) -> PassageCurve | Reason:
+    if start == to:
+        return mean.reason or NO_WAY
     cells = passage_cells(landscape, min(start, to), max(start, to))
     return passage_curve(cells, lambda level: Chain.along(level, start, to), mean, deviation)
 
 
 def _without_noise(
-    model: ScalarProcess, window: Window, verdict: Verdict, request: AnalysisRequest
+    model: ScalarProcess, window: Window, problem: Reason, request: AnalysisRequest
 ) -> GeneratorReport:
-    fixed = fixed_points_of(model, window)
-    positive = bool(np.any(window.diffusion > 0))
     return GeneratorReport(
         ergodic=False,
-        reason=verdict.reason,
+        reason=problem,
         domain=model.bounds,
         boundaries="natural",
-        fixed_points=fixed,
-        committors=tuple(Committor(*pair, None, NO_NOISE) for pair in request.committors),
-        exits=tuple(Exit.without(asked, NO_NOISE) for asked in request.exits),
-        local_relaxation=local_relaxation(model, _plain_grid(model, window, request))
-        if positive
-        else None,
-        extrapolated=extrapolated_beyond(fixed, (), (), request.observed_range),
+        fixed_points=fixed_points_of(model, window),
+        committors=tuple(Committor(*pair, NOISE_NOT_POSITIVE) for pair in request.committors),
+        exits=tuple(Exit.without(asked, NOISE_NOT_POSITIVE) for asked in request.exits),
+        grid=_plain_grid(model, window, request) if np.any(window.diffusion > 0) else None,
     )
 
 

@@ -17,7 +17,8 @@ from worker.generator.numerics.laplace_inversion import ComplexArray, from_trans
 from worker.generator.numerics.quadrature import CUMULATIVE, WEIGHTS
 from worker.generator.process import FloatArray
 from worker.generator.quantities.boundary import End
-from worker.generator.quantities.correlations import Correlations, NoCorrelations
+from worker.generator.quantities.correlations import Correlations
+from worker.generator.quantities.outcomes import HEAVY_TAIL, NO_VARIANCE, Outcome, Reason
 from worker.generator.quantities.passages import Timing
 from worker.generator.quantities.spectrum import Spectrum
 from worker.generator.quantities.stationary import StationaryDistribution
@@ -115,7 +116,7 @@ def correlations_on_the_line(
     spectrum: Spectrum,
     n_lags: int,
     n_frequencies: int,
-) -> Correlations | NoCorrelations:
+) -> Correlations | Reason:
     """Return autocorrelation, power spectrum and integrated time of a model with a distribution.
 
     Parameters
@@ -129,7 +130,7 @@ def correlations_on_the_line(
     """
     mean, variance = law.mean[0], law.covariance[0][0]
     if mean is None or variance is None:
-        return NoCorrelations("the variance is infinite, so there is no autocorrelation function")
+        return NO_VARIANCE
     log_total = log_total_mass(landscape)
     decay = _initial_decay(landscape, log_total, variance)
     fastest = max(
@@ -141,9 +142,7 @@ def correlations_on_the_line(
     cells = cut_into_cells(landscape, 2 * parts, rows)
     fine, coarse = Network.of(cells), Network.of(cells.halved())
     if abs((4 * fine.variance - coarse.variance) / 3 - variance) > HELD * variance:
-        return NoCorrelations(
-            "the density's tail is too heavy: most of the variance comes from extremely rare values"
-        )
+        return HEAVY_TAIL
     time = integrated_time(landscape, ends, log_total, mean, variance)
     slowest = (
         float(spectrum.eigenvalues[0].real)
@@ -223,11 +222,11 @@ def integrated_time(
     for end in ends:
         power = _power_of_tail(end)
         if power is not None and power > -1 - TOLERANCE:
-            reason = (
+            why = (
                 "correlations decay too slowly for their integral: excursions towards "
                 f"{end.place} are too long"
             )
-            return Timing(None, reason)
+            return Timing(None, Reason(Outcome.INFINITE, why))
     low, high = (_moment_of_tail(landscape, ends[side], side, log_total, mean) for side in (0, 1))
     inside = _log_rise(
         landscape, _smooth(landscape), np.asarray(log_total), np.asarray(mean), (low, high)

@@ -17,9 +17,9 @@ from worker.generator.line.correlations import integrated_time
 from worker.generator.line.domain.boundaries import (
     TOLERANCE,
     classify_end,
-    ends_verdict,
+    ends_problem,
     far_limits,
-    noise_verdict,
+    noise_problem,
 )
 from worker.generator.line.domain.domain_scan import DOUBLINGS, Window, choose_window
 from worker.generator.line.domain.essential_support import (
@@ -31,6 +31,7 @@ from worker.generator.line.domain.essential_support import (
 )
 from worker.generator.line.domain.metastable import (
     BETWEEN_DATA,
+    SMALLEST_BARRIER,
     artificial_ends,
     has_barrier,
     turning_points,
@@ -55,8 +56,8 @@ from worker.generator.line.passages.splitting import committor_on_the_line, exit
 from worker.generator.line.perturbed_correlations import curves_on
 from worker.generator.line.spectrum import spectrum_of
 from worker.generator.line.stationary import (
+    distribution_on_grid,
     effective_potential,
-    local_relaxation,
     log_total_mass,
     moments_of,
 )
@@ -70,9 +71,10 @@ from worker.generator.process import (
     values,
 )
 from worker.generator.quantities.boundary import End
-from worker.generator.quantities.correlations import Correlations, NoCorrelations
+from worker.generator.quantities.correlations import Correlations
 from worker.generator.quantities.fixed_points import Barrier, FixedPoint
-from worker.generator.quantities.passages import Passage, Timing
+from worker.generator.quantities.outcomes import NO_VARIANCE
+from worker.generator.quantities.passages import Committed, Passage, Timing
 from worker.generator.quantities.regions import facing_numbers
 from worker.generator.quantities.report import GeneratorReport, Range
 from worker.generator.quantities.spectrum import Spectrum
@@ -95,6 +97,9 @@ LIGHT = 40.0
 """Fall of the log-density, in all, beyond the panels at which nothing beyond them counts."""
 TINY = 1e-300
 """Diffusion below which it counts as this."""
+LEAST_FALL = 1.0
+"""Fall of the log-density towards the data's ends, without which a model that runs away there
+contradicts the data."""
 FAR = 2.0 ** np.array([DOUBLINGS / 2, DOUBLINGS / 2 + 1])
 """Distances, in scales of the domain, at which the drift far away is judged."""
 
@@ -172,10 +177,10 @@ class PerturbedLineAnalysis:
                 closed = self._on_own_panels(replace(model, bounds=self.report.domain))
                 found = replace(closed, ergodic=found.ergodic)
             return found
-        except GeneratorError as error:
+        except GeneratorError:
             # A draw far out in the coefficients' distribution may be no process at all; it has no
             # stationary distribution either.
-            return GeneratorReport(False, error.args[0], process.domain[0], "natural")
+            return GeneratorReport(False, None, process.domain[0], "natural")
 
     def has_distribution(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
         """Return (n,) whether each drift comes back from far away, or the noise vanishes before."""
@@ -308,10 +313,12 @@ class PerturbedLineAnalysis:
         own = replace(landscape, psi=psi, log_a=log_a, tails=(-np.inf, -np.inf))
         return _Shared(own, (ends[0], ends[1]), fixed, ergodic)
 
-    def _on_own_panels(self, model: ScalarProcess, walls: Sequence[int] = ()) -> GeneratorReport:
+    def _on_own_panels(
+        self, model: ScalarProcess, walls: Sequence[int] = (), least: float = SMALLEST_BARRIER
+    ) -> GeneratorReport:
         """Analyse a model on panels of its own, held at the sides `walls`, 0 or 1.
 
-        Without a barrier before the walls nothing is reported.
+        Without a barrier of at least so many kT before the walls nothing is reported.
         """
         report, observed = self.report, self.observed
         nothing = GeneratorReport(False, None, model.bounds, "natural")
@@ -320,15 +327,15 @@ class PerturbedLineAnalysis:
         law = report.stationary
         scanned = observed if law is None else (float(law.grid[0][0]), float(law.grid[0][-1]))
         window = choose_window(model, scanned)
-        if not noise_verdict(model, window, observed).usable:
+        if noise_problem(model, window, observed) is not None:
             return nothing
         ends = classify_end(model, window, -1), classify_end(model, window, 1)
         landscape, fixed = resolve(
             model, window, ends, [self._points], depth_for(self._n_rates, DEPTH)
         )
-        if not has_barrier(landscape, walls):
+        if not has_barrier(landscape, walls, least):
             return nothing
-        has_distribution = ends_verdict(ends, fixed, observed).ergodic
+        has_distribution = ends_problem(ends, fixed, observed) is None
         if not has_distribution:
             # Like the reference, a model that runs away only where the data never were is held
             # before it gets there.
@@ -339,6 +346,12 @@ class PerturbedLineAnalysis:
                 )
                 if held.stationary is not None:
                     return replace(held, ergodic=False)
+            closed = None if report.stationary is None else self._closed_at_data(model)
+            if closed is not None:
+                found = self._on_own_panels(
+                    closed, artificial_ends(closed.bounds, model), LEAST_FALL
+                )
+                return replace(found, ergodic=False)
         return self._report(
             model,
             landscape,
@@ -347,6 +360,18 @@ class PerturbedLineAnalysis:
             inhabited(landscape, self._n_rates),
             has_distribution=has_distribution,
         )
+
+    def _closed_at_data(self, model: ScalarProcess) -> ScalarProcess | None:
+        """Return the model with reflecting ends where the data end; None where that is no change.
+
+        Data of a stationary process say nothing of where it never was. There, one model in two of
+        an Ornstein-Uhlenbeck process of 100 relaxation times points outward.
+        """
+        if self.observed is None:
+            return None
+        needed = (*self.observed, *self._points)
+        bounds = max(min(needed), model.bounds[0]), min(max(needed), model.bounds[1])
+        return None if bounds == model.bounds else replace(model, bounds=bounds)
 
     def _report(
         self,
@@ -379,6 +404,7 @@ class PerturbedLineAnalysis:
             kramers = Timing(None) if tops & set(pair) else kramers_time(extrema, *pair)
             passages.append(Passage(*pair, mean, kramers, deviation, None, quantiles))
         potential = report.effective_potential
+        grid = None if potential is None else potential.grid
         found = GeneratorReport(
             ergodic=has_distribution,
             reason=None,
@@ -388,16 +414,16 @@ class PerturbedLineAnalysis:
             barriers=tuple(_barriers(model, landscape, report.barriers, own)),
             passages=tuple(passages),
             committors=tuple(
-                c if c.found is None else committor_on_the_line(landscape, ends, (c.start, c.to))
+                committor_on_the_line(landscape, ends, (c.start, c.to))
+                if isinstance(c.found, Committed)
+                else c
                 for c in report.committors
             ),
             exits=tuple(
                 exit_on_the_line(cells, ends, (e.start, e.low, e.high)) for e in report.exits
             ),
-            effective_potential=None
-            if potential is None
-            else effective_potential(landscape, potential.grid),
-            local_relaxation=None if potential is None else local_relaxation(model, potential.grid),
+            grid=grid,
+            effective_potential=None if grid is None else effective_potential(landscape, grid),
         )
         if not has_distribution or not isinstance(report.stationary, StationaryDistribution):
             return found
@@ -423,7 +449,7 @@ class PerturbedLineAnalysis:
         mean, variance = law.mean[0], law.covariance[0][0]
         if isinstance(correlations, Correlations):
             if mean is None or variance is None:
-                correlations = NoCorrelations("the variance is infinite")
+                correlations = NO_VARIANCE
             else:
                 time = integrated_time(light, ends, total, mean, variance)
                 correlations = curves_on(light, total, correlations, mean, variance, time)
@@ -450,27 +476,15 @@ def perturbed_distribution(
     window : centre and scale of the domain
     log_total : log ∫π
     """
-    mean, variance, third, fourth = moments_of(landscape, window, ends, log_total)
+    moments = moments_of(landscape, window, ends, log_total)
     # Beyond the panels nothing counts, but what diverges does so beyond any panels.
     power = max(
         (end.power for end in ends if end.power is not None and np.isinf(end.at)), default=-np.inf
     )
-    exists = [power + 1 + k < -TOLERANCE for k in (1, 2, 3, 4)]
-    mean, variance, third, fourth = (
-        moment if known else None
-        for moment, known in zip((mean, variance, third, fourth), exists, strict=True)
-    )
-    with np.errstate(over="ignore"):
-        density = np.exp(landscape.log_density_at(like.grid[0]) - log_total)
-    return replace(
-        like,
-        mean=(mean,),
-        covariance=((variance,),),
-        skewness=(None if third is None or variance is None else third / variance**1.5,),
-        kurtosis=(None if fourth is None or variance is None else fourth / variance**2,),
-        density=density,
-        reason=None,
-    )
+    exist = [
+        moment if power + 1 + k < -TOLERANCE else None for k, moment in enumerate(moments, start=1)
+    ]
+    return distribution_on_grid(landscape, like.grid[0], log_total, exist, ())
 
 
 def _perturbed_spectrum(

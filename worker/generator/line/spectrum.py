@@ -18,6 +18,12 @@ from worker.generator.line.landscape import Landscape
 from worker.generator.numerics.quadrature import DERIVATIVE, WEIGHTS
 from worker.generator.process import FloatArray, read_only
 from worker.generator.quantities.boundary import End
+from worker.generator.quantities.outcomes import (
+    CONTINUOUS_TO_ZERO,
+    RATES_TOO_SMALL,
+    Outcome,
+    Reason,
+)
 from worker.generator.quantities.spectrum import Spectrum
 
 PHASE = 0.4
@@ -69,32 +75,24 @@ def spectrum_of(
         finer = finer.halved()
         ladder.insert(0, rates_on(finer, count, least))
     rates, error = _extrapolated(ladder)
-    reason = None
+    reasons: tuple[Reason, ...] = ()
     if not np.all(rates > TINY):
         rates, error = rates[rates > TINY], error[rates > TINY]
-        reason = (
-            "the slowest rates are below the smallest floating-point number, because the "
-            "barriers are too high"
-        )
+        reasons = (RATES_TOO_SMALL,)
     isolated = rates < threshold * (1 - CLOSE)
     if not isolated.all():
         rates, error = rates[isolated], error[isolated]
-        reason = (
+        why = (
             f"only {len(rates)} of {count} rates are isolated: the spectrum is continuous above "
             f"{threshold:.6g}"
         )
-        if threshold == 0:
-            reason = (
-                "no isolated rate: the spectrum is continuous down to zero, and correlations "
-                "decay slower than exponentially"
-            )
+        reasons = (Reason(Outcome.CONTINUOUS, why) if threshold else CONTINUOUS_TO_ZERO,)
     functions = None if grid is None else read_only(eigenfunctions_on(cells, rates, grid))
     return Spectrum(
         read_only(rates.astype(np.complex128)),
-        read_only(1 / rates),
         functions,
         read_only(error),
-        reason,
+        reasons,
     )
 
 

@@ -1,5 +1,7 @@
 """The stationary distribution and the effective potential, from the log-density on panels."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.polynomial.legendre import legvander
 
@@ -12,11 +14,11 @@ from worker.generator.numerics.quadrature import (
     TO_LEGENDRE,
     WEIGHTS,
 )
-from worker.generator.process import FloatArray, ScalarProcess, read_only, values
+from worker.generator.process import FloatArray, read_only
 from worker.generator.quantities.boundary import End
+from worker.generator.quantities.outcomes import Outcome, Reason
 from worker.generator.quantities.stationary import (
     EffectivePotential,
-    LocalRelaxation,
     StationaryDistribution,
 )
 
@@ -71,9 +73,31 @@ def stationary_distribution(
     """
     log_total = log_total_mass(landscape)
     moments = moments_of(landscape, window, ends, log_total)
+    grid = _grid(landscape, ends, points, observed, log_total)
+    return distribution_on_grid(
+        landscape, grid, log_total, moments, _missing_moments(moments, ends)
+    )
+
+
+def distribution_on_grid(
+    landscape: Landscape,
+    grid: FloatArray,
+    log_total: float,
+    moments: Sequence[float | None],
+    reasons: tuple[Reason, ...],
+) -> StationaryDistribution:
+    """Return the distribution with its density on a grid.
+
+    Parameters
+    ----------
+    landscape : panels that hold the distribution
+    grid : (n,) points of the density [state]
+    log_total : log ∫π
+    moments : mean and central moments 2 to 4 [state^k]; None where they do not exist
+    reasons : why some of them do not
+    """
     mean, variance, third, fourth = moments
     standard = None if variance is None else np.sqrt(variance)
-    grid = _grid(landscape, ends, points, observed, log_total)
     with np.errstate(over="ignore"):
         density = np.exp(landscape.log_density_at(grid) - log_total)
     return StationaryDistribution(
@@ -83,27 +107,8 @@ def stationary_distribution(
         kurtosis=(None if fourth is None or variance is None else float(fourth / variance**2),),
         grid=(read_only(grid),),
         density=read_only(density),
-        reason=_missing_moments(moments, ends),
+        reasons=reasons,
     )
-
-
-def distribution_on_grid(
-    landscape: Landscape, grid: FloatArray, reason: str
-) -> tuple[StationaryDistribution, float]:
-    """Return the distribution without moments, and log ∫π.
-
-    Parameters
-    ----------
-    landscape : panels that hold the distribution
-    grid : (n,) points of the density [state]
-    reason : why there are no moments
-    """
-    log_total = log_total_mass(landscape)
-    density = read_only(np.exp(landscape.log_density_at(grid) - log_total))
-    law = StationaryDistribution(
-        (None,), ((None,),), (None,), (None,), (read_only(grid),), density, reason
-    )
-    return law, log_total
 
 
 def _log_panel_masses(landscape: Landscape) -> FloatArray:
@@ -148,15 +153,16 @@ def moments_of(
     return result
 
 
-def _missing_moments(moments: list[float | None], ends: tuple[End, End]) -> str | None:
+def _missing_moments(moments: list[float | None], ends: tuple[End, End]) -> tuple[Reason, ...]:
     missing = [name for name, moment in zip(MOMENTS, moments, strict=True) if moment is None]
     if not missing:
-        return None
+        return ()
     heaviest = max(end.power for end in ends if np.isinf(end.at) and end.power is not None)
-    return (
+    why = (
         f"{', '.join(missing)} undefined: the density falls only like |x|^{heaviest:.3g}, so the "
         "integral diverges"
     )
+    return (Reason(Outcome.INFINITE, why),)
 
 
 def _grid(
@@ -198,11 +204,3 @@ def effective_potential(landscape: Landscape, grid: FloatArray) -> EffectivePote
     """Return Φ at the grid's points (n,); on a circle that is driven round it does not close."""
     values = -landscape.log_density_at(grid)
     return EffectivePotential(read_only(grid), read_only(values - np.min(values)))
-
-
-def local_relaxation(model: ScalarProcess, grid: FloatArray) -> LocalRelaxation:
-    """Return γ at the points of the grid (n,)."""
-    a = values(model.a, grid)
-    with np.errstate(all="ignore"):
-        slope = np.where(a > 0, values(model.db, grid) / a, np.nan)
-    return LocalRelaxation(read_only(grid), read_only(slope))

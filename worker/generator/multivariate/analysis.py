@@ -25,7 +25,16 @@ from worker.generator.plane.passages.passages import committors_between, passage
 from worker.generator.plane.perturbed_model import PerturbedPlaneAnalysis
 from worker.generator.process import DiffusionProcess, FloatArray, WithDomain, read_only
 from worker.generator.quantities.fixed_points import FixedPoint
-from worker.generator.quantities.report import GeneratorReport
+from worker.generator.quantities.outcomes import (
+    BROWNIAN,
+    NO_DENSITY,
+    NO_PRODUCTION,
+    NOISE_NEGATIVE,
+    UNDAMPED,
+    Outcome,
+    Reason,
+)
+from worker.generator.quantities.report import GeneratorReport, with_reflecting_ends
 from worker.generator.quantities.spectrum import Spectrum
 from worker.generator.quantities.stationary import MultivariateDistribution
 from worker.generator.request import AnalysisRequest, without_stationary_distribution
@@ -36,7 +45,6 @@ Analysed = tuple[GeneratorReport, PerturbedLinearAnalysis | PerturbedPlaneAnalys
 
 LATTICE = {3: 7, 4: 5, 5: 4, 6: 3}
 """Starts of Newton's method along each coordinate."""
-NO_PRODUCTION = "the noise does not act in every direction, so entropy production is not defined"
 UNCHECKED = "the drift far away was not examined"
 DEVIATIONS = 4.5
 """Half width of a Gaussian density's grid, in standard deviations."""
@@ -77,24 +85,17 @@ def analysed_as_linear(
         mean = linear.mean
         found = (fixed_point_at(process, mean),)
     except np.linalg.LinAlgError:
-        return without_stationary_distribution(
-            process,
-            (),
-            problem or "no stationary distribution: the drift has no fixed point",
-            request,
-        ), None
+        return without_stationary_distribution(process, (), problem or BROWNIAN, request), None
     if problem is not None:
         return without_stationary_distribution(process, found, problem, request), None
     covariance = linear.covariance
     assert covariance is not None
     rates = linear.rates(request.eigenpairs)
-    spectrum = Spectrum(
-        read_only(rates), read_only(1 / rates.real), None, read_only(np.zeros(len(rates))), None
-    )
+    spectrum = Spectrum(read_only(rates), None, read_only(np.zeros(len(rates))))
     production = linear.entropy_production(covariance)
     law = replace(
         gaussian_distribution(
-            mean, covariance, request, NO_PRODUCTION if production is None else None
+            mean, covariance, request, (NO_PRODUCTION,) if production is None else ()
         ),
         circulation=linear.circulation(covariance),
         entropy_production=production,
@@ -134,9 +135,10 @@ def analysed_at_fixed_points(
     """
     stable = [point for point in fixed if point.stable]
     if not stable:
-        reason = (
+        reason = Reason(
+            Outcome.NO_WELL,
             f"no stable fixed point was found, and in {process.dimension} variables only its "
-            "neighbourhood can be analysed"
+            "neighbourhood can be analysed",
         )
         return without_stationary_distribution(process, fixed, reason, request)
     report = replace(without_stationary_distribution(process, fixed, None, request), ergodic=True)
@@ -159,15 +161,15 @@ def analysed_at_fixed_points(
     approximation = (
         f"linearised at the stable fixed point ({where}): valid for weak noise; {UNCHECKED}"
     )
+    reasons = (Reason(Outcome.LINEARISED, approximation),)
     return replace(
         report,
-        stationary=gaussian_distribution(at, covariance, request, approximation),
+        stationary=gaussian_distribution(at, covariance, request, reasons),
         spectrum=Spectrum(
             read_only(rates),
-            read_only(1 / rates.real),
             None,
             read_only(np.full(len(rates), np.nan)),
-            approximation,
+            reasons,
         ),
         correlations=correlations_of_linear(linear, covariance, request.lags, request.frequencies),
         approximation=approximation,
@@ -214,16 +216,14 @@ def closed_in_space(
         for ends, pair, turn in zip(process.domain, inside, process.periods, strict=True)
     )
     inner, perturbed = analysed_in_the_plane(WithDomain(process, domain), request)
-    reason = (
-        report.reason
-        if inner.ergodic
-        else f"{report.reason}. With reflecting boundaries: {inner.reason}"
-    )
-    return replace(inner, ergodic=False, reason=reason, boundaries="reflecting"), perturbed
+    return with_reflecting_ends(report, inner), perturbed
 
 
 def gaussian_distribution(
-    mean: FloatArray, covariance: FloatArray, request: AnalysisRequest, reason: str | None
+    mean: FloatArray,
+    covariance: FloatArray,
+    request: AnalysisRequest,
+    reasons: tuple[Reason, ...],
 ) -> MultivariateDistribution:
     """Return the Gaussian distribution, with its density on a grid where there are two coordinates.
 
@@ -232,7 +232,7 @@ def gaussian_distribution(
     mean : (d,) [state]
     covariance : (d, d) [state²]
     request : number of points of the density's grid
-    reason : why numbers are missing or only approximate; None where they are not
+    reasons : why numbers are missing or only approximate
     """
     d = len(mean)
     grid: tuple[FloatArray, ...] = ()
@@ -255,39 +255,30 @@ def gaussian_distribution(
         kurtosis=(3.0,) * d,
         grid=grid,
         density=read_only(density),
-        reason=reason,
+        reasons=reasons,
     )
 
 
-def _linear_problem(linear: LinearProcess) -> str | None:
+def _linear_problem(linear: LinearProcess) -> Reason | None:
     """Return why a linear process has no stationary distribution with a density, or None."""
     rates = np.linalg.eigvals(linear.jacobian)
     growth, size = float(np.max(rates.real)), float(np.max(np.abs(rates), initial=0.0))
     if growth > 1e-10 * size:
-        return (
+        return Reason(
+            Outcome.ESCAPES,
             f"no stationary distribution: the linear drift pushes outward, at rate {growth:.4g} "
-            "along one direction"
+            "along one direction",
         )
     scale = np.sqrt(np.maximum(np.diag(linear.noise), 0.0))
     scale = np.where(scale > 0, scale, 1.0)
     if np.linalg.eigvalsh(linear.noise / np.outer(scale, scale))[0] < -1e-9:
-        return (
-            "no stationary distribution: the diffusion tensor is negative in one direction; "
-            "refit with fewer terms"
-        )
+        return NOISE_NEGATIVE
     if growth >= -1e-10 * size:
-        if np.max(np.abs(rates[rates.real >= -1e-10 * size].imag)) > 1e-10 * size:
-            return (
-                "no stationary distribution: an oscillation is undamped, and its amplitude grows "
-                "like Brownian motion"
-            )
-        return (
-            "no stationary distribution: nothing holds the process back along one direction "
-            "(Brownian motion)"
-        )
+        turns = np.max(np.abs(rates[rates.real >= -1e-10 * size].imag)) > 1e-10 * size
+        return UNDAMPED if turns else BROWNIAN
     covariance = linear.covariance
     if covariance is None or not linear.has_density(covariance):
-        return "no stationary distribution with a density: the noise does not reach every direction"
+        return NO_DENSITY
     return None
 
 

@@ -29,6 +29,7 @@ from worker.generator.plane.passages.passages import committors_between, passage
 from worker.generator.plane.perturbed_model import PerturbedPlaneAnalysis
 from worker.generator.process import DiffusionProcess, FloatArray, read_only
 from worker.generator.quantities.fixed_points import FixedPoint
+from worker.generator.quantities.outcomes import ANGLE, NO_PRODUCTION, Outcome, Reason
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.quantities.spectrum import Spectrum
 from worker.generator.quantities.stationary import MultivariateDistribution
@@ -131,7 +132,10 @@ def _with_law(
 
 
 def _narrowed(
-    process: DiffusionProcess, fixed: tuple[FixedPoint, ...], problem: str, request: AnalysisRequest
+    process: DiffusionProcess,
+    fixed: tuple[FixedPoint, ...],
+    problem: Reason,
+    request: AnalysisRequest,
 ) -> Analysed:
     """Analyse the process where its noise is positive; give the problem where that fails."""
     found = narrowed_to_positive_plane(process, request)
@@ -167,26 +171,22 @@ def law_of(
     def known(value: float | None, *axes: int) -> float | None:
         return None if value is None or any(angle[axis] for axis in axes) else float(value)
 
-    reasons = (
-        ["the moments of an angle depend on the choice of origin, so they are omitted"]
-        if any(angle)
-        else []
-    )
+    reasons = [ANGLE] if any(angle) else []
     if solution.unsettled:
-        reasons.append(
+        unsettled = (
             f"the covariance still changes by {solution.unsettled:.1%} on the finest cells, "
             "and more beyond: the density is infinite at a boundary or too narrow for them, and "
             "moments are only approximate"
         )
+        reasons.append(Reason(Outcome.UNRESOLVED, unsettled))
     if spread > HEAVY:
-        reasons.append(
+        heavy = (
             f"a variance still changes by {spread:.1%} as the box grows: the tails are heavy, and "
             "moments are only approximate"
         )
+        reasons.append(Reason(Outcome.UNRESOLVED, heavy))
     if numbers.entropy_production is None:
-        reasons.append(
-            "the noise does not act in every direction, so entropy production is not defined"
-        )
+        reasons.append(NO_PRODUCTION)
     return MultivariateDistribution(
         mean=(known(numbers.mean[0], 0), known(numbers.mean[1], 1)),
         covariance=tuple(
@@ -196,7 +196,7 @@ def law_of(
         kurtosis=tuple(known(numbers.kurtosis[i], i) for i in (0, 1)),
         grid=grid,
         density=density,
-        reason="; ".join(reasons) or None,
+        reasons=tuple(reasons),
         current=current,
         circulation=known(numbers.circulation, 0, 1),
         entropy_production=numbers.entropy_production,
@@ -212,28 +212,27 @@ def spectrum_of_plane(solution: Solution, change: float = 0.0) -> Spectrum:
     settled = np.logical_and.accumulate(
         (errors < LARGEST_ERROR) & (rates.real > SMALLEST_RATE * solution.rate)
     )
-    reason = None
+    why = None
     if not settled.all():
-        reason = (
+        why = (
             f"only the {settled.sum()} slowest of {len(rates)} rates converge to "
             f"{LARGEST_ERROR:.0%} on the finest cells"
         )
         if not settled.any():
-            reason = (
+            why = (
                 f"the slowest rate does not converge to {LARGEST_ERROR:.0%} on the finest cells: "
                 "the noise is too weak for them"
             )
     if change > LARGEST_ERROR:
         settled[:] = False
     if change > SETTLED:
-        reason = (
+        why = (
             f"the slowest rate still changes by {change:.1%} as the box grows: the distribution "
             "has heavy tails, and rates may be part of a continuous spectrum"
         )
     rates = rates[settled]
-    return Spectrum(
-        read_only(rates), read_only(1 / rates.real), None, read_only(errors[settled]), reason
-    )
+    reasons = () if why is None else (Reason(Outcome.UNRESOLVED, why),)
+    return Spectrum(read_only(rates), None, read_only(errors[settled]), reasons)
 
 
 def _touches_a_wall(box: Box) -> bool:

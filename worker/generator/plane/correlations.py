@@ -16,7 +16,12 @@ from worker.generator.plane.finite_volumes import Schemes
 from worker.generator.plane.grid import Grid
 from worker.generator.plane.grid_refinement import Level, Solution, weights_of
 from worker.generator.process import FloatArray
-from worker.generator.quantities.correlations import Correlations, NoCorrelations, times_of
+from worker.generator.quantities.correlations import Correlations, times_of
+from worker.generator.quantities.outcomes import (
+    RATES_TOO_FAR_APART,
+    TOO_WEAK_FOR_CELLS,
+    Reason,
+)
 
 STEPS = 8
 """Steps of the Krylov space by which a small model grows."""
@@ -123,7 +128,7 @@ class PlaneCorrelations:
 
 def correlations_in_the_plane(
     solution: Solution, n_lags: int, n_frequencies: int
-) -> Correlations | NoCorrelations:
+) -> Correlations | Reason:
     """Return autocorrelation, power spectrum and integrated times, or why there are none.
 
     Parameters
@@ -133,9 +138,7 @@ def correlations_in_the_plane(
     """
     rates = solution.numbers.rates
     if not len(rates) or not solution.errors[0] < LARGEST_ERROR:
-        return NoCorrelations(
-            "the slowest rate does not converge on the finest cells, so there is no autocorrelation"
-        )
+        return TOO_WEAK_FOR_CELLS
     levels = [level for level in solution.ladder if level.grid.shape[0] <= LARGEST_CELLS][-3:]
     chart, schemes, slowest = solution.box.chart, solution.schemes, float(rates[0].real)
     models = [level_model(chart, level, schemes, solution.rate, slowest) for level in levels]
@@ -143,9 +146,7 @@ def correlations_in_the_plane(
         tuple(model for model in models if model is not None), weights_of(levels, solution.schemes)
     )
     if len(found.models) < len(levels):
-        return NoCorrelations(
-            "the autocorrelation does not converge: rates differ too much between regions"
-        )
+        return RATES_TOO_FAR_APART
     fastest = float(np.max(np.abs(rates)))
     times = times_of(found.integrated_times)
     correlations = correlations_of(
@@ -154,10 +155,7 @@ def correlations_in_the_plane(
     finest = found.models[-1]
     on_cells = finest.covariances(correlations.lags) / finest.covariances(np.zeros(1))
     if not np.max(np.abs(correlations.autocorrelation - on_cells)) < LARGEST_ERROR:
-        return NoCorrelations(
-            "the autocorrelation does not converge on the finest cells: "
-            "the noise is too weak for them"
-        )
+        return TOO_WEAK_FOR_CELLS
     return correlations
 
 

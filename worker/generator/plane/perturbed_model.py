@@ -20,7 +20,8 @@ from worker.generator.plane.eigenmodes import ComplexArray
 from worker.generator.plane.grid_refinement import Level, Solution, law_numbers, solve_near
 from worker.generator.plane.passages.passages import Solved, committors_near, passages_near
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.quantities.correlations import Correlations, NoCorrelations, times_of
+from worker.generator.quantities.correlations import Correlations, times_of
+from worker.generator.quantities.outcomes import Reason
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.quantities.spectrum import Spectrum
 from worker.generator.quantities.stationary import MultivariateDistribution
@@ -122,7 +123,7 @@ class PerturbedPlaneAnalysis:
         return replace(
             found,
             stationary=own,
-            spectrum=Spectrum(shown, 1 / shown.real, None, np.zeros(len(rates)), None),
+            spectrum=Spectrum(shown, None, np.zeros(len(rates))),
             correlations=self._correlations_of(chart, level, rates),
         )
 
@@ -149,7 +150,7 @@ class PerturbedPlaneAnalysis:
 
     def _correlations_of(
         self, chart: Chart, level: Level, rates: ComplexArray
-    ) -> Correlations | NoCorrelations | None:
+    ) -> Correlations | Reason | None:
         correlations, solution = self.report.correlations, self.solution
         if not isinstance(correlations, Correlations):
             return correlations
@@ -160,12 +161,12 @@ class PerturbedPlaneAnalysis:
             exact.imag + rates.imag - coarse.imag
         )
         if self._model is None or not (np.isfinite(rates).all() and better[0].real > 0):
-            return NoCorrelations("the model has not the same rates")
+            return None
         model = level_model(
             chart, level, solution.schemes, solution.rate, float(better[0].real), self._model
         )
         if model is None:
-            return NoCorrelations("the autocorrelation does not settle")
+            return None
         zero = np.zeros(1)
         right = _corrected(model, rates, better)
         return replace(

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.polynomial.legendre import legval
 
 from worker.generator.process import FloatArray
+from worker.generator.quantities.outcomes import Outcome, Reason
 
 Kind = Literal["natural", "entrance", "regular", "exit"]
 """Feller's classes, equation (G33).
@@ -58,9 +59,33 @@ class End:
     at: float
     kind: Kind
     place: str
-    problem: str | None = None
+    problem: Reason | None = None
     wall: bool = False
     power: float | None = None
     growth: float | None = None
     threshold: float = np.inf
     zone: Zone | None = None
+
+
+def never_reached(point: float, ends: tuple[End, End], hint: str = "") -> Reason | None:
+    """Say why the process never comes to a point on the line [state]; None where it does.
+
+    Parameters
+    ----------
+    point : state [state]
+    ends : lower and upper end, classified
+    hint : what to ask for in its place where it is an end, with the words before it
+    """
+    if any(point == end.at and end.kind in ("natural", "entrance") for end in ends):
+        return Reason(
+            Outcome.UNREACHABLE, f"the end x = {point:g} of the domain is never reached{hint}"
+        )
+    return outside(point, ends)
+
+
+def outside(point: float, ends: tuple[End, End]) -> Reason | None:
+    """Say that a point lies outside the domain [state]; None where it does not."""
+    low, high = ends[0].at, ends[1].at
+    if low <= point <= high:
+        return None
+    return Reason(Outcome.OUTSIDE, f"x = {point:g} lies outside the domain [{low:g}, {high:g}]")

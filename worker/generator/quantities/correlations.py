@@ -6,7 +6,7 @@ from typing import Annotated, Protocol
 import numpy as np
 
 from worker.generator.process import FloatArray
-from worker.generator.quantities.kinds import CURVE, FINITE_TIME, POSITIVE_CURVE
+from worker.generator.quantities.kinds import CORRELATION, FINITE_TIME, POSITIVE_CURVE
 from worker.generator.quantities.passages import Timing
 
 SPAN = 5.0
@@ -51,7 +51,7 @@ class Correlations:
     """
 
     lags: FloatArray
-    autocorrelation: Annotated[FloatArray, CURVE]
+    autocorrelation: Annotated[FloatArray, CORRELATION]
     frequencies: FloatArray
     power_spectrum: Annotated[FloatArray, POSITIVE_CURVE]
     integrated_times: Annotated[tuple[Timing, ...], FINITE_TIME]
@@ -61,13 +61,6 @@ class Correlations:
     def fastest(self) -> float:
         """Fastest rate that the frequencies were chosen for [1/time]."""
         return float(2 * np.pi * self.frequencies[-1] / ABOVE)
-
-
-@dataclass(frozen=True, slots=True)
-class NoCorrelations:
-    """Reason why there is no autocorrelation function."""
-
-    reason: str
 
 
 def times_of(integrals: FloatArray) -> tuple[Timing, ...]:

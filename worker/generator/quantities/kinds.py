@@ -14,6 +14,11 @@ from worker.generator.process import FloatArray
 TINY = 1e-300
 """Value below which a positive quantity counts as this."""
 
+SMALL = 0.1
+"""Correlation above which it is nearly an exponential function of the coefficients; below, linear.
+
+It may be negative."""
+
 Change = Callable[[FloatArray], FloatArray]
 
 
@@ -53,6 +58,15 @@ def _exp(values: FloatArray) -> FloatArray:
         return np.asarray(np.exp(values))
 
 
+def _log_above_small(values: FloatArray) -> FloatArray:
+    return np.asarray(np.arcsinh(values / SMALL))
+
+
+def _exp_above_small(values: FloatArray) -> FloatArray:
+    with np.errstate(over="ignore"):
+        return np.asarray(SMALL * np.sinh(values))
+
+
 def _share(values: FloatArray) -> FloatArray:
     return np.asarray(np.clip(values, 0.0, 1.0))
 
@@ -62,7 +76,9 @@ def _not_negative(values: FloatArray) -> FloatArray:
 
 
 def _above_middle(values: FloatArray) -> FloatArray:
-    return np.asarray(values - values[..., values.shape[-1] // 2, None])
+    # A potential is infinite where a model has reflecting ends before the grid's.
+    with np.errstate(invalid="ignore"):
+        return np.asarray(values - values[..., values.shape[-1] // 2, None])
 
 
 def _above_lowest(values: FloatArray) -> FloatArray:
@@ -90,6 +106,7 @@ TIME = Kind(_same, _exp, absent=np.inf)
 FINITE_TIME = Kind(_same, _exp)
 """Time given by its logarithm; a model that has none is left out."""
 CURVE = Kind(_same, _same, whole=True)
+CORRELATION = Kind(_log_above_small, _exp_above_small, whole=True)
 POSITIVE_CURVE = Kind(_log, _exp, whole=True)
 DENSITY = Kind(_same, _not_negative, whole=True)
 PROBABILITY = Kind(_same, _share)

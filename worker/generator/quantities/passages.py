@@ -15,6 +15,7 @@ from worker.generator.quantities.kinds import (
     PROBABILITY_CURVE,
     TIME,
 )
+from worker.generator.quantities.outcomes import Outcome, Reason
 from worker.generator.quantities.regions import Place
 
 LOG_LARGEST = float(np.log(np.finfo(float).max))
@@ -35,7 +36,7 @@ class Timing:
     """
 
     value: float | None
-    reason: str | None = None
+    reason: Reason | None = None
     log_value: float | None = None
 
     @classmethod
@@ -43,11 +44,9 @@ class Timing:
         """Return the time e^log_value, or the statement that it is too large."""
         if log_value < LOG_LARGEST:
             return cls(float(np.exp(log_value)), None, log_value)
-        return cls(
-            None,
-            f"the time, 10^{log_value / np.log(10):.0f}, exceeds the largest floating-point number",
-            log_value,
-        )
+        decades = log_value / np.log(10)
+        why = f"the time, 10^{decades:.0f}, exceeds the largest floating-point number"
+        return cls(None, Reason(Outcome.OVERFLOWS, why), log_value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,14 +74,7 @@ class PassageCurve:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class NoCurve:
-    """Reason why there is no distribution of the first-passage time."""
-
-    reason: str
-
-
-def quantiles_of(law: PassageCurve | NoCurve) -> tuple[float, ...]:
+def quantiles_of(law: PassageCurve | Reason) -> tuple[float, ...]:
     """Return the quantiles of the first-passage time at `PROBABILITIES`; () without a curve."""
     return law.quantiles if isinstance(law, PassageCurve) else ()
 
@@ -105,7 +97,7 @@ class Passage:
     mean_time: Annotated[Timing, TIME]
     kramers: Annotated[Timing, FINITE_TIME]
     deviation: Annotated[Timing | None, TIME] = None
-    law: PassageCurve | NoCurve | None = None
+    law: PassageCurve | Reason | None = None
     quantiles: Annotated[tuple[float, ...], POSITIVE] = ()
 
 
@@ -138,10 +130,10 @@ class Exit:
     high: float
     probability_high: Annotated[float | None, PROBABILITY]
     mean_time: Annotated[Timing, TIME]
-    reason: str | None = None
+    reason: Reason | None = None
 
     @classmethod
-    def without(cls, asked: Triple, reason: str) -> "Exit":
+    def without(cls, asked: Triple, reason: Reason) -> "Exit":
         """Return the exit that has no answer, with the reason."""
         return cls(*asked, None, Timing(None, reason), reason)
 
@@ -163,10 +155,9 @@ class Committed:
 class Committor:
     """Probability of entering `to` before `start`: states on the line, regions of the plane.
 
-    found   committor on a grid of states; None where there is a reason
+    found   committor on a grid of states, or why there is none
     """
 
     start: Place
     to: Place
-    found: Committed | None
-    reason: str | None = None
+    found: Committed | Reason

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from worker.generator.process import FloatArray
+from worker.generator.quantities.outcomes import WHOLE_PLANE, Outcome, Reason
 
 Point = tuple[float, ...]
 
@@ -33,22 +34,21 @@ class Region:
         return np.asarray(inside)
 
     @property
-    def problem(self) -> str | None:
+    def problem(self) -> Reason | None:
         """Reason why it is no region of positive area; None where it is one."""
         if self.unknown:
-            return f"the region names {', '.join(self.unknown)}, which the model does not have"
+            names = ", ".join(self.unknown)
+            return Reason(
+                Outcome.NO_PLACE, f"the region names {names}, which the model does not have"
+            )
         for low, high in self.intervals:
             if not low < high:
-                return (
+                return Reason(
+                    Outcome.NO_PLACE,
                     f"the interval [{low:g}, {high:g}] of a region is empty; give a lower end "
-                    "below the upper end"
+                    "below the upper end",
                 )
-        if not np.isfinite(np.array(self.intervals)).any():
-            return (
-                "a region without any bound is the whole plane; give an interval for at least "
-                "one variable"
-            )
-        return None
+        return None if np.isfinite(np.array(self.intervals)).any() else WHOLE_PLANE
 
 
 Place = float | Point | Region

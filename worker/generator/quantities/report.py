@@ -1,12 +1,14 @@
 """The report: what the generator L f = b·∇f + ½ a:∇²f says, and what of it rests on no data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
+from worker.generator.process import FloatArray
 from worker.generator.quantities.boundary import End
-from worker.generator.quantities.correlations import Correlations, NoCorrelations
+from worker.generator.quantities.correlations import Correlations
 from worker.generator.quantities.fixed_points import Barrier, FixedPoint
 from worker.generator.quantities.kinds import NUMBER
+from worker.generator.quantities.outcomes import Reason
 from worker.generator.quantities.passages import Committor, Exit, Passage, SpatialPassage
 from worker.generator.quantities.spectrum import Spectrum
 from worker.generator.quantities.stationary import (
@@ -37,11 +39,16 @@ class GeneratorReport:
     stationary        stationary distribution; None where there is none
     spectrum          relaxation rates; None without a stationary distribution
     correlations      autocorrelation and power spectrum; None without a stationary distribution
-    fixed_points, barriers, passages, effective_potential, local_relaxation
+    fixed_points, barriers, passages, effective_potential
                       as far as they exist without a stationary distribution
+    grid              (n,) states of one coordinate at which its curves are given [state]; None
+                      where there are none
+    local_relaxation  on the grid
     probability_current
                       net flow of probability through every point of a circle [1/time]; None on the
                       line, where it is 0
+    mean_velocity     ⟨dx/dt⟩ of an angle, the current times the period [state/time]; None on the
+                      line
     between           passages between places of several coordinates
     committors        committors between states on the line, and regions of two coordinates
     exits             exits from intervals on the line and on the circle
@@ -57,22 +64,24 @@ class GeneratorReport:
     """
 
     ergodic: bool | None
-    reason: str | None
+    reason: Reason | None
     domain: Range
     boundaries: Literal["natural", "reflecting"]
     ends: tuple[End, ...] = ()
     stationary: StationaryDistribution | MultivariateDistribution | None = None
     spectrum: Spectrum | None = None
-    correlations: Correlations | NoCorrelations | None = None
+    correlations: Correlations | Reason | None = None
     fixed_points: tuple[FixedPoint, ...] = ()
     barriers: tuple[Barrier, ...] = ()
     passages: tuple[Passage, ...] = ()
+    grid: FloatArray | None = None
     effective_potential: EffectivePotential | None = None
     local_relaxation: LocalRelaxation | None = None
     between: tuple[SpatialPassage, ...] = ()
     committors: tuple[Committor, ...] = ()
     exits: tuple[Exit, ...] = ()
     probability_current: Annotated[float | None, NUMBER] = None
+    mean_velocity: Annotated[float | None, NUMBER] = None
     extrapolated: tuple[str, ...] = ()
     observed_ranges: tuple[Range, ...] | None = None
     unseen_mass: float | None = None
@@ -80,6 +89,17 @@ class GeneratorReport:
     approximation: str | None = None
     cut: tuple[str, ...] = ()
     simulated: SimulatedLaw | None = None
+
+
+def with_reflecting_ends(report: GeneratorReport, inner: GeneratorReport) -> GeneratorReport:
+    """Return the report `inner` between reflecting ends, labelled so.
+
+    It keeps why there is no stationary distribution without these ends, which `report` says.
+    """
+    reason = report.reason
+    if reason is not None and not inner.ergodic:
+        reason = replace(reason, sentence=f"{reason}. With reflecting boundaries: {inner.reason}")
+    return replace(inner, ergodic=False, reason=reason, boundaries="reflecting")
 
 
 JUST_BEYOND = 0.1
@@ -93,23 +113,15 @@ def widened(observed: Range) -> Range:
     return low - JUST_BEYOND * (high - low), high + JUST_BEYOND * (high - low)
 
 
-def extrapolated_beyond(
-    fixed: tuple[FixedPoint, ...],
-    barriers: tuple[Barrier, ...],
-    passages: tuple[Passage, ...],
-    observed: Range | None,
-) -> tuple[str, ...]:
-    """Return one sentence for every well, barrier and passage well outside the observed range.
+def extrapolated(report: GeneratorReport, ranges: tuple[Range, ...]) -> tuple[str, ...]:
+    """Return one sentence for every well, barrier and passage well outside the observed ranges.
 
-    Parameters
-    ----------
-    fixed, barriers, passages : of the report
-    observed : where the data were [state]; None gives no sentence
+    Of several coordinates there are sentences about wells alone.
     """
-    if observed is None:
-        return ()
-    low, high = observed
-    first, last = widened(observed)
+    if len(ranges) > 1:
+        return _wells_outside(report.fixed_points, ranges)
+    ((low, high),) = ranges
+    first, last = widened(ranges[0])
 
     def seen(*points: float) -> bool:
         return all(first <= point <= last for point in points)
@@ -117,27 +129,22 @@ def extrapolated_beyond(
     unseen = f"outside the observed range [{low:.6g}, {high:.6g}]: extrapolation"
     wells = [
         f"the well at x = {point.at[0]:.6g} lies {unseen}"
-        for point in fixed
+        for point in report.fixed_points
         if point.stable and not seen(*point.at)
     ]
-    tops = dict.fromkeys(barrier.over for barrier in barriers if not seen(barrier.over))
+    tops = dict.fromkeys(barrier.over for barrier in report.barriers if not seen(barrier.over))
     return (
         *wells,
         *(f"the barrier at x = {top:.6g} lies {unseen}" for top in tops),
         *(
             f"the passage from x = {passage.start:.6g} to {passage.to:.6g} runs {unseen}"
-            for passage in passages
+            for passage in report.passages
             if not seen(passage.start, passage.to)
         ),
     )
 
 
-def extrapolated_outside(
-    fixed: tuple[FixedPoint, ...], observed: tuple[Range, ...] | None
-) -> tuple[str, ...]:
-    """Return one sentence for every stable fixed point well outside the observed ranges."""
-    if observed is None:
-        return ()
+def _wells_outside(fixed: tuple[FixedPoint, ...], observed: tuple[Range, ...]) -> tuple[str, ...]:
     return tuple(
         f"the well at ({', '.join(f'{value:.6g}' for value in point.at)}) lies outside the "
         "observed ranges: extrapolation"

@@ -6,8 +6,9 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.generator.process import FloatArray
+from worker.generator.process import FloatArray, read_only
 from worker.generator.quantities.kinds import CURVE, POSITIVE
+from worker.generator.quantities.outcomes import Reason
 
 OVERTONE = 0.1
 """Distance of a ratio of frequencies from a whole number within which it counts as one."""
@@ -18,18 +19,21 @@ class Spectrum:
     """Non-zero eigenvalues of −L, slowest first; equations (G10)–(G12).
 
     eigenvalues       (k,) complex in general, real on the line [1/time]
-    relaxation_times  (k,) 1/re λ [time]
     eigenfunctions    (k, n_points) right eigenfunctions on the density's grid, of unit norm under
                       the stationary distribution; or None
     relative_error    (k,) estimated from the last two levels of extrapolation
-    reason            why there are fewer eigenvalues than asked for
+    reasons           why there are fewer eigenvalues than asked for, or only approximate ones
     """
 
     eigenvalues: Annotated[NDArray[np.complex128], POSITIVE]
-    relaxation_times: FloatArray
     eigenfunctions: Annotated[FloatArray | None, CURVE]
     relative_error: FloatArray
-    reason: str | None
+    reasons: tuple[Reason, ...] = ()
+
+    @property
+    def relaxation_times(self) -> FloatArray:
+        """(k,) 1/re λ [time]."""
+        return read_only(1 / self.eigenvalues.real)
 
     @property
     def overtones(self) -> NDArray[np.bool_]:

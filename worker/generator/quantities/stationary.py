@@ -16,6 +16,7 @@ from worker.generator.quantities.kinds import (
     SHAPE,
     SIZE,
 )
+from worker.generator.quantities.outcomes import Reason
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +30,7 @@ class StationaryDistribution:
                 it does not exist
     grid        d arrays of points [state]
     density     on the grid [1/state^d]
-    reason      which moments do not exist, and why
+    reasons     which moments do not exist, and why
     """
 
     mean: Annotated[tuple[float | None, ...], PLACE]
@@ -38,7 +39,7 @@ class StationaryDistribution:
     kurtosis: Annotated[tuple[float | None, ...], SHAPE]
     grid: tuple[FloatArray, ...]
     density: Annotated[FloatArray, POSITIVE_CURVE]
-    reason: str | None
+    reasons: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +52,7 @@ class MultivariateDistribution:
     grid                arrays of points of each coordinate; empty where there is no density to show
                         [state]
     density             (n₀, n₁) on the grid [1/state²]; empty in three coordinates and more
-    reason              which numbers are missing or only approximate, and why
+    reasons             which numbers are missing or only approximate, and why
     current             (n₀, n₁, 2) probability current on the grid [1/(state·time)]; None where it
                         was not computed
     circulation         ½⟨x b_y − y b_x⟩, the area that the process sweeps per time [state²/time];
@@ -66,7 +67,7 @@ class MultivariateDistribution:
     kurtosis: Annotated[tuple[float | None, ...], SHAPE]
     grid: tuple[FloatArray, ...]
     density: Annotated[FloatArray, DENSITY]
-    reason: str | None = None
+    reasons: tuple[Reason, ...] = ()
     current: FloatArray | None = None
     circulation: Annotated[float | None, NUMBER] = None
     entropy_production: Annotated[float | None, NUMBER] = None
@@ -181,4 +182,4 @@ class SimulatedLaw:
     duration: float
     step: float
     estimates: Estimates | None = None
-    reason: str | None = None
+    reason: Reason | None = None

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from worker.generator.linear.fixed_points import gaussian_covariance
 from worker.generator.process import DiffusionProcess, FloatArray
+from worker.generator.quantities.outcomes import Outcome, Reason
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.quantities.stationary import SimulatedLaw
 from worker.generator.simulation.estimates import estimated
@@ -101,15 +102,16 @@ def simulated_law(
     return replace(found, estimates=estimated(paths, centre, scale, process, stepper.order))
 
 
-def _escape(paths: Run, whole: float) -> str:
+def _escape(paths: Run, whole: float) -> Reason:
     away = paths.left[paths.escaped]
     along = int(np.argmax(np.mean(np.abs(away), axis=0)))
     sides = {"positive" if value > 0 else "negative" for value in away[:, along]}
     where = f"large {next(iter(sides))} values" if len(sides) == 1 else "large values of both signs"
-    return (
+    return Reason(
+        Outcome.ESCAPES,
         f"{len(away)} of {len(paths.escaped)} simulated paths escaped within "
         f"{whole:.4g} units of time, towards {where} of coordinate {along + 1}, "
-        "so the process does not appear to be ergodic"
+        "so the process does not appear to be ergodic",
     )
 
 
@@ -119,7 +121,7 @@ def _unsettled(
     periods: tuple[float | None, ...],
     whole: float,
     most: float = SIGNIFICANT,
-) -> str | None:
+) -> Reason | None:
     """Say why the paths are not stationary; None where they are.
 
     Their first quarter or half must not differ from the rest, nor the second half depend on the
@@ -134,17 +136,19 @@ def _unsettled(
     for part in (half // 2, half):
         moved = powers[part:].mean(axis=0) - powers[:part].mean(axis=0)
         if np.max(np.abs(moved.mean(axis=0)) / (moved.std(axis=0) / np.sqrt(len(moved)))) > most:
-            return f"the simulated paths did not become stationary within {whole:.4g} units of time"
+            why = f"the simulated paths did not become stationary within {whole:.4g} units of time"
+            return Reason(Outcome.UNRESOLVED, why)
     for start in range(int(group.max()) + 1):
         own, rest = second[group == start], second[group != start]
         if not len(rest):
             break
         error = np.sqrt(own.var(axis=0) / len(own) + rest.var(axis=0) / len(rest))
         if np.max(np.abs(own.mean(axis=0) - rest.mean(axis=0)) / error) > most:
-            return (
+            return Reason(
+                Outcome.UNRESOLVED,
                 f"after {whole:.4g} units of time the simulated paths still depended on the "
                 "stable fixed point that they started from: transitions between the wells are too "
-                "rare to be simulated, and the population of each is unknown"
+                "rare to be simulated, and the population of each is unknown",
             )
     return None
 

@@ -5,8 +5,8 @@ of them: a quadratic one, fitted to few models that are analysed and checked on 
 all the models drawn would. Where it does not, fewer models are analysed one by one.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -14,20 +14,27 @@ from numpy.typing import NDArray
 
 from worker.generator.analysis import Analysis
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.uncertainty.intervals import Intervals, Layout, Leaf
+from worker.generator.uncertainty.intervals import Intervals, Layout, Leaf, Path, central_ends
 from worker.generator.uncertainty.response_surface import (
     Directions,
     design,
     design_size,
     features,
     quadratic,
+    regression,
 )
 
-LOOP = 100
+LOOP = 60
 """Number of models that are analysed one by one where nothing cheaper is right."""
-REST = 100
-"""Number of models that are analysed one by one of a share without a quadratic function, beside
-others with one."""
+FIRST = 30
+"""Number of models of all that are drawn, of which those without a quadratic function are analysed
+first."""
+FEW, STAYS = 0.2, 0.08
+"""Share of the quantities of which an end moves, by more than this part of an interval's width,
+when twice as many models are analysed, up to which these are enough."""
+POINTS = 20
+"""Number of points of a curve that are looked at for this."""
+GOLDEN = (np.sqrt(5) - 1) / 2
 CHECKED = (0.2, 0.4, 0.6, 0.8)
 """Places of the models on which quadratic functions are checked, by how many of the models are
 nearer to the middle."""
@@ -109,42 +116,30 @@ def confidence_intervals(analysis: Analysis, draws: Draws, confidence: float) ->
     if analysis.perturbed is None or not count:
         return Intervals({})
     looked = representative(draws, LOOKS)
-    some = [draws.process_at(draws.coefficients[k]) for k in looked]
-    has_distribution = analysis.perturbed.has_distribution(some)
-    share = float(has_distribution.mean())
-    smooth = [
-        support
+    has_distribution = analysis.perturbed.has_distribution(
+        [draws.process_at(draws.coefficients[k]) for k in looked]
+    )
+    # Sets of terms that the estimate does not have may point outward where there are no data.
+    own = draws.support[looked] == 0
+    share = float(has_distribution[own if own.any() else slice(None)].mean())
+    layout = Layout(analysis.report)
+    near = _PerturbedNumbers.of(analysis, layout)
+    surfaces = [
+        _Surface.fitted(draws, support, near, layout)
         for support in _large_supports(draws)
         if has_distribution[draws.support[looked] == draws.support[support[0]]].mean() > 1 - RARELY
     ]
-    if not smooth:
-        return intervals_over(some[:: LOOKS // LOOP], analysis, confidence)
-    layout = Layout(analysis.report)
-    near = _PerturbedNumbers.of(analysis, layout)
-    values = [
-        np.full(
-            (min(count, CURVES if leaf.kind.whole else count), place.stop - place.start), np.nan
-        )
-        for leaf, place in layout.leaves
-    ]
-    rest = np.full(count, True)
-    for support in smooth:
-        rest[support] = False
-        surface = _Surface.fitted(draws, support, near, layout)
-        for table, (_, place) in zip(values, layout.leaves, strict=True):
-            here = support[support < len(table)]
-            table[here] = surface.values(draws.coefficients[here], place)
-    others = np.flatnonzero(rest)
-    if len(others):
-        # In the order of their supports, so that each of these is seen as often as it should be.
-        others = others[np.argsort(draws.support[others], kind="stable")]
-        seen = _share_of(REST, len(others), count)
-        rows = near.rows(draws, others[(2 * np.arange(seen) + 1) * len(others) // (2 * seen)])
-        for table, (_, place) in zip(values, layout.leaves, strict=True):
-            # Each of the other models has the numbers of the next one that was analysed.
-            like = np.arange(len(others)) * seen // len(others)
-            table[others[others < len(table)]] = rows[like[others < len(table)], place]
-    return layout.intervals(values, confidence, share)
+    found = _Numbers(draws, tuple(surfaces), ())
+    for sample in _samples(draws, surfaces, len(layout.reference)):
+        found = _with_sample(found, sample, near, layout, confidence)
+    values: dict[Path, FloatArray] = {}
+    for whole, models in ((False, count), (True, min(count, CURVES))):
+        leaves = [(leaf, place) for leaf, place in layout.leaves if leaf.kind.whole is whole]
+        columns = np.concatenate([np.zeros(0, int), *(np.r_[place] for _, place in leaves)])
+        stops = np.cumsum([leaf.value.size for leaf, _ in leaves])[:-1]
+        tables = np.split(found.of(np.arange(models), columns), stops, axis=1)
+        values |= {leaf.path: table for (leaf, _), table in zip(leaves, tables, strict=False)}
+    return layout.intervals([values[leaf.path] for leaf, _ in layout.leaves], confidence, share)
 
 
 def representative(draws: Draws, number: int) -> NDArray[np.int64]:
@@ -209,61 +204,199 @@ class _PerturbedNumbers:
         row, ergodic = self.analyse(process)
         return row + self.moved, ergodic
 
-    def rows(self, draws: Draws, models: NDArray[np.int64]) -> FloatArray:
-        """Return (n, M) the numbers of some of the models drawn."""
-        return np.array([self(draws.process_at(draws.coefficients[k]))[0] for k in models])
+    def rows(self, draws: Draws, models: FloatArray) -> FloatArray:
+        """Return (n, M) the numbers of models with coefficients (n, m)."""
+        return np.array([self(draws.process_at(c))[0] for c in models]).reshape(
+            len(models), len(self.moved)
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Surface:
-    """Numbers of the models of one support.
+    """Numbers of the models of one support, as quadratic functions of the coefficients.
 
-    They are quadratic functions of the coefficients where those hold, else of models that were
-    analysed one by one.
+    A regression on what they miss of the models that were analysed is added: the highest density
+    that any model has at a point is then right to 3e-4, as it must be where most have nearly it.
 
+    models        (n,) the models of the support
     coefficients  (design_size, M) of the quadratic functions
     holds         (M,) whether each of them does
-    rows          (n, M) the numbers of the models that were analysed; empty where all hold
+    analysed      (k, m) coefficients of the models that were analysed
+    rows          (k, M) their numbers
     """
 
+    models: NDArray[np.int64]
     directions: Directions
     coefficients: FloatArray
     holds: NDArray[np.bool_]
+    analysed: FloatArray
     rows: FloatArray
 
     @classmethod
     def fitted(
-        cls, draws: Draws, models: NDArray[np.int64], near: _PerturbedNumbers, layout: Layout
+        cls, draws: Draws, models: NDArray[np.int64], near: "_PerturbedNumbers", layout: Layout
     ) -> "_Surface":
         own = draws.coefficients[models]
         directions = Directions.of(own, _centre(draws, models))
-        nodes = [near(draws.process_at(c))[0] for c in directions.at(design(directions.count))]
-        coefficients = quadratic(np.array(nodes), directions.count)
         steps = directions.steps(own[:LOOKS])
-        expected = features(steps) @ coefficients
-        holds = np.full(len(layout.reference), True)
         checks = np.argsort(np.linalg.norm(steps, axis=1), kind="stable")[
             [int(share * len(steps)) for share in CHECKED]
         ]
-        error = np.abs(near.rows(draws, models[checks]) - expected[checks]).max(axis=0)
+        analysed = np.concatenate([directions.at(design(directions.count)), own[checks]])
+        rows = near.rows(draws, analysed)
+        coefficients = quadratic(rows[: -len(checks)], directions.count)
+        expected = features(steps) @ coefficients
+        error = np.abs(rows[-len(checks) :] - expected[checks]).max(axis=0)
         spread = expected.std(axis=0)
+        holds = np.full(len(layout.reference), True)
         for leaf, place in layout.leaves:
             holds[place] = (
                 _held(leaf, error[place], spread[place], layout.size_of(leaf))
                 | ~layout.known[place]
             )
-        one_by_one = 0 if holds.all() else _share_of(LOOP, len(models), len(draws.support))
-        return cls(directions, coefficients, holds, near.rows(draws, models[:one_by_one]))
+        return cls(models, directions, coefficients, holds, analysed, rows)
 
-    def values(self, models: FloatArray, place: slice) -> FloatArray:
-        """Return (n, size) the numbers of a leaf of models (n, m)."""
-        found = features(self.directions.steps(models)) @ self.coefficients[:, place]
-        holds = self.holds[place]
-        if not holds.all():
-            found[:, ~holds] = self.rows[np.arange(len(models)) % len(self.rows)][:, place][
-                :, ~holds
-            ]
-        return np.asarray(found)
+    @property
+    def columns(self) -> NDArray[np.bool_]:
+        """(M,) the numbers that are known by it, or that no model has."""
+        return self.holds
+
+    def values(self, models: FloatArray, columns: NDArray[np.int64]) -> FloatArray:
+        """Return (n, size) some numbers of models (n, m)."""
+        known, steps = self.directions.steps(self.analysed), self.directions.steps(models)
+        # A function that is nowhere known adds nothing.
+        coefficients = np.nan_to_num(self.coefficients[:, columns], posinf=0.0, neginf=0.0)
+        missed = self.rows[:, columns] - features(known) @ coefficients
+        return np.asarray(features(steps) @ coefficients + regression(known, missed, steps))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sample:
+    """Some numbers of some models, by a regression on few of them.
+
+    models      (n,) the models, in the order of their analysis
+    columns     (M,) which of their numbers
+    directions  in which the models differ
+    analysed    (k, m) coefficients of the models that were analysed
+    rows        (k, M) their numbers
+    surface     functions to which the models are added; None where there are none
+    """
+
+    models: NDArray[np.int64]
+    columns: NDArray[np.bool_]
+    directions: Directions
+    analysed: FloatArray
+    rows: FloatArray
+    surface: _Surface | None = None
+
+    def values(self, models: FloatArray, columns: NDArray[np.int64]) -> FloatArray:
+        """Return (n, size) some numbers of models (n, m)."""
+        if self.surface is not None:
+            more = replace(self.surface, analysed=self.analysed, rows=self.rows)
+            return more.values(models, columns)
+        return regression(
+            self.directions.steps(self.analysed),
+            self.rows[:, columns],
+            self.directions.steps(models),
+        )
+
+
+def _samples(draws: Draws, surfaces: Sequence[_Surface], size: int) -> Iterator[_Sample]:
+    """Yield the models and numbers that have no surface, with nothing but the surfaces' models."""
+    for surface in surfaces:
+        if not surface.holds.all():
+            yield _Sample(
+                _in_order(draws, surface.models),
+                ~surface.holds,
+                surface.directions,
+                surface.analysed,
+                surface.rows,
+                surface,
+            )
+    rest = np.setdiff1d(
+        np.arange(len(draws.support)),
+        np.concatenate([np.zeros(0, int), *(surface.models for surface in surfaces)]),
+    )
+    if len(rest):
+        yield _Sample(
+            _in_order(draws, rest),
+            np.full(size, True),
+            Directions.of(draws.coefficients[rest], draws.centre),
+            np.concatenate([np.zeros((0, len(draws.centre))), *(s.analysed for s in surfaces)]),
+            np.concatenate([np.zeros((0, size)), *(s.rows for s in surfaces)]),
+        )
+
+
+def _in_order(draws: Draws, models: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the models so that the first, however many, have each support as often as all."""
+    models = models[np.argsort(draws.support[models], kind="stable")]
+    # Multiples of the golden ratio are even over an interval, at any number of them.
+    return models[np.argsort(np.arange(len(models)) * GOLDEN % 1)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Numbers:
+    """Numbers of all models that are drawn, by surfaces or else by samples."""
+
+    draws: Draws
+    surfaces: tuple[_Surface, ...]
+    samples: tuple[_Sample, ...]
+
+    def of(self, models: NDArray[np.int64], columns: NDArray[np.int64]) -> FloatArray:
+        """Return (n, size) some numbers of some models."""
+        found = np.full((len(models), len(columns)), np.nan)
+        place = np.full(len(self.draws.support), -1)
+        place[models] = np.arange(len(models))
+        parts: tuple[_Surface | _Sample, ...] = (*self.surfaces, *self.samples)
+        for part in parts:
+            here = place[part.models]
+            here = here[here >= 0]
+            has = part.columns[columns]
+            if len(here) and has.any():
+                found[np.ix_(here, has)] = part.values(
+                    self.draws.coefficients[models[here]], columns[has]
+                )
+        return found
+
+
+def _with_sample(
+    numbers: _Numbers,
+    sample: _Sample,
+    near: "_PerturbedNumbers",
+    layout: Layout,
+    confidence: float,
+) -> _Numbers:
+    """Return the numbers with a sample of as many models as the ends of intervals need.
+
+    It is doubled until the ends of most quantities stay.
+    """
+    draws = numbers.draws
+    judged = layout.sampled(POINTS)
+    judged = judged[sample.columns[judged]]
+    some = np.arange(min(len(draws.support), CURVES))
+    seen, most = 0, min(len(sample.models), LOOP)
+    own = 0 if sample.surface is None else len(sample.rows)
+    number = 0 if own else _share_of(FIRST, len(sample.models), len(draws.support))
+    ends = np.full((2, len(judged)), np.nan)
+    while True:
+        more = draws.coefficients[sample.models[seen:number]]
+        sample = replace(
+            sample,
+            analysed=np.concatenate([sample.analysed, more]),
+            rows=np.concatenate([sample.rows, near.rows(draws, more)]),
+        )
+        found = replace(numbers, samples=(*numbers.samples, sample))
+        before, ends = ends, np.array(central_ends(found.of(some, judged), confidence))
+        if number == most or _moved(before, ends, layout.sizes[judged]).mean() <= FEW:
+            return found
+        seen, number = number, min(most, 2 * number + own)
+
+
+def _moved(before: FloatArray, ends: FloatArray, size: FloatArray) -> NDArray[np.bool_]:
+    """Return (n,) whether either of two ends (2, n) has moved."""
+    with np.errstate(invalid="ignore"):
+        moved = np.abs(ends - before) > STAYS * (ends[1] - ends[0]) + ROUNDING * size
+    return np.asarray(np.any(moved | (np.isnan(ends) != np.isnan(before)), axis=0))
 
 
 def _held(leaf: Leaf, error: FloatArray, spread: FloatArray, size: FloatArray) -> NDArray[np.bool_]:

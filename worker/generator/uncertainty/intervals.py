@@ -154,6 +154,20 @@ class Layout:
         return np.full(value.shape, self._state if leaf.kind.unit == "state" else 1.0)
 
     @cached_property
+    def sizes(self) -> FloatArray:
+        """(M,) the scales that rounding errors are compared with."""
+        return np.concatenate([np.zeros(0), *(self.size_of(leaf) for leaf, _ in self.leaves)])
+
+    def sampled(self, points: int) -> NDArray[np.int64]:
+        """Return the places of all numbers, and of so many points of each curve."""
+        found = []
+        for leaf, place in self.leaves:
+            known = place.start + np.flatnonzero(self.known[place])
+            every = -(-len(known) // points) if leaf.kind.whole else 1
+            found.append(known[every // 2 :: every])
+        return np.concatenate(found).astype(np.int64)
+
+    @cached_property
     def _state(self) -> float:
         """Largest standard deviation of the distribution, or distance of fixed points [state]."""
         found = {leaf.path: leaf.value for leaf, _ in self.leaves}

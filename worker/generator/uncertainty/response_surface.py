@@ -14,6 +14,12 @@ DIAGONAL = 0.75
 """Part of RADIUS along each of two directions at once."""
 RANK = 1e-10
 """Ratio of a variance to the largest one below which models do not differ along its direction."""
+LENGTH = 4.0
+"""Correlation length of a Gaussian process, over the root mean square distance of the models."""
+OUTLYING = 10.0
+"""Distance from the median, in interquartile ranges, beyond which a model is as one at it."""
+NOISES = 10.0 ** np.arange(-8, 1)
+"""Variances of its noise, over the largest of the values."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,3 +90,56 @@ def features(steps: FloatArray) -> FloatArray:
 def quadratic(values: FloatArray, count: int) -> FloatArray:
     """Return (design_size, M) coefficients of quadratic functions through values on the design."""
     return np.asarray(np.linalg.solve(features(design(count)), values))
+
+
+def regression(analysed: FloatArray, values: FloatArray, steps: FloatArray) -> FloatArray:
+    """Return (N, M) values at steps (N, K), from models anywhere, however few.
+
+    This is Gaussian process regression. What it misses of the nearest model that was analysed is
+    added, so that it is exact at these models; the more of them there are, the less depends on it.
+    Where the nearest model has no number, or an infinite one, there is none, or an infinite one.
+
+    Parameters
+    ----------
+    analysed : (n, K) steps of the models that were analysed
+    values : (n, M) their values; nan or infinite where they have none
+    steps : (N, K) steps of the models that are asked for
+    """
+    nearest = np.argmin(_squared_distances(steps, analysed), axis=1)
+    found = values[nearest]
+    patterns, pattern = np.unique(np.isfinite(values), axis=1, return_inverse=True)
+    for number, known in enumerate(patterns.T):
+        columns, here = np.flatnonzero(pattern.ravel() == number), known[nearest]
+        if here.any():
+            models, own = analysed[known], values[known][:, columns]
+            low, middle, high = np.quantile(own, [0.25, 0.5, 0.75], axis=0)
+            far = OUTLYING * np.where(high > low, high - low, own.std(axis=0))
+            weights = _weights(
+                _covariance(models, models), np.clip(own, middle - far, middle + far)
+            )
+            change = _covariance(steps[here], models) - _covariance(analysed[nearest[here]], models)
+            found[np.ix_(here, columns)] += change @ weights
+    return np.asarray(found)
+
+
+def _squared_distances(one: FloatArray, other: FloatArray) -> FloatArray:
+    squares = (one**2).sum(axis=1)[:, None] + (other**2).sum(axis=1) - 2 * one @ other.T
+    return np.asarray(np.maximum(squares, 0.0))
+
+
+def _covariance(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Return (n, N) the covariances of values at steps (n, K) and (N, K)."""
+    return np.asarray(
+        np.exp(-_squared_distances(one, other) / (2 * LENGTH**2 * max(1, one.shape[1])))
+    )
+
+
+def _weights(covariance: FloatArray, values: FloatArray) -> FloatArray:
+    """Return weights (n, M) of the models' covariances; each column has a noise of its own."""
+    variances, axes = np.linalg.eigh(covariance)
+    along = axes.T @ (values - values.mean(axis=0))
+    noise = NOISES[:, None] * variances[-1]
+    left = noise / (np.maximum(variances, 0.0) + noise)
+    # Generalised cross-validation, Golub, Heath and Wahba (1979).
+    best = np.argmin((left**2 @ along**2) / left.mean(axis=1)[:, None] ** 2, axis=0)
+    return np.asarray(axes @ (along * (left / noise)[best].T))

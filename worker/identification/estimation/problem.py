@@ -157,7 +157,7 @@ def components_of(problem: Problem) -> dict[Pair, Shares]:
     The isotropic α is in squared internal units of the first variable."""
     d = problem.space.dimension
     if problem.structure == "isotropic":
-        return {(0, 0): {(p, p): 1 / (d * _from_first(problem, p)) for p in range(d)}}
+        return {(0, 0): {(p, p): 1 / (d * from_first(problem, p)) for p in range(d)}}
     return {
         pair: {pair: 1.0}
         for pair in pairs_of(d)
@@ -182,34 +182,47 @@ def completed(
         if p in noise_free or q in noise_free:
             out[p, q] = nothing
         elif problem.structure == "isotropic" and p == q:
-            out[p, q] = _rescaled(estimated[0, 0], _from_first(problem, p))
+            out[p, q] = _rescaled(estimated[0, 0], from_first(problem, p))
         else:
             out[p, q] = estimated.get((p, q), nothing)
     return out
 
 
-def _from_first(problem: Problem, p: int) -> float:
+def from_first(problem: Problem, p: int) -> float:
     """Convert squared internal units of the first variable to those of variable p."""
     return float((problem.space.units[0] / problem.space.units[p]) ** 2)
 
 
 def _rescaled(selected: Selected, factor: float) -> Selected:
-    e = selected.estimate
     return replace(
         selected,
-        estimate=replace(
-            e,
-            internal=e.internal * factor,
-            internal_factor=e.internal_factor * factor,
-            raw=e.raw * factor,
-            std_error=e.std_error * factor,
-            robust_std_error=None if e.robust_std_error is None else e.robust_std_error * factor,
-        ),
+        estimate=_rescaled_estimate(selected.estimate, factor),
         path=tuple(replace(c, raw=c.raw * factor) for c in selected.path),
-        shift=None
-        if selected.shift is None
-        else RuleShift(selected.shift.raw * factor, selected.shift.internal * factor),
+        shift=_rescaled_shift(selected.shift, factor),
+        alternatives=tuple(
+            replace(
+                alternative,
+                estimate=_rescaled_estimate(alternative.estimate, factor),
+                shift=_rescaled_shift(alternative.shift, factor),
+            )
+            for alternative in selected.alternatives
+        ),
     )
+
+
+def _rescaled_estimate(e: Estimate, factor: float) -> Estimate:
+    return replace(
+        e,
+        internal=e.internal * factor,
+        internal_factor=e.internal_factor * factor,
+        raw=e.raw * factor,
+        std_error=e.std_error * factor,
+        robust_std_error=None if e.robust_std_error is None else e.robust_std_error * factor,
+    )
+
+
+def _rescaled_shift(shift: RuleShift | None, factor: float) -> RuleShift | None:
+    return None if shift is None else RuleShift(shift.raw * factor, shift.internal * factor)
 
 
 def _empty(library: Library) -> Estimate:

@@ -6,7 +6,6 @@ The criterion says what a term must gain to be kept (docs/method.md §5).
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
 from math import log
 from typing import Literal
 
@@ -24,7 +23,8 @@ from worker.identification.selection.best_subset import (
     estimate_on,
     selection_path,
 )
-from worker.identification.selection.log_likelihood_gains import Support, gains_of
+from worker.identification.selection.log_likelihood_gains import Support
+from worker.identification.selection.model_averaging import support_probabilities
 from worker.identification.selection.stlsq import thresholding_path
 
 Floats = NDArray[np.float64]
@@ -82,12 +82,6 @@ FINE_SAMPLING = 0.03
 """Relative disagreement of two sampling rules up to which both describe the data."""
 
 
-UNLIKELY = 0.005
-"""Probability of a support below which no model is drawn from it."""
-
-MOST_ADDED = 5
-"""Number of terms below the highest degree of which all combinations are tried."""
-
 TRACE = 1e-5
 """Share of a noise-free variable's mean square motion that the rule's own error may account for."""
 
@@ -131,6 +125,12 @@ class Selected:
     shift: RuleShift | None = None
     curve: Curve | None = None
     alternatives: tuple[AlternativeSupport, ...] = ()
+
+    @property
+    def supports(self) -> tuple[AlternativeSupport, ...]:
+        """All likely supports with their probabilities, the chosen one first."""
+        rest = 1 - sum(alternative.weight for alternative in self.alternatives)
+        return AlternativeSupport(self.estimate, rest, self.shift), *self.alternatives
 
 
 def choose(
@@ -178,69 +178,25 @@ def choose(
     if briefly:
         return Selected(estimate, path, rule_dependent)
     shift = _shift(equations, of_other_rule, library, estimate)
-    # Held-out errors are not probabilities, and in several variables models are drawn on the chosen
-    # support alone.
-    unasked = criterion.method == "lasso_cv" or library.dimension > 1
-    costs = None if unasked else _costs(criterion, library, n_windows)
-    judged = (
-        []
-        if costs is None
-        else _judged_by(costs, equations, library, estimate, path, rule_dependent)
+    probabilities = support_probabilities(
+        equations,
+        library,
+        _costs(criterion, library, n_windows),
+        _costs_of_choice(library),
+        estimate.support,
+        rule_dependent,
+    )
+    others = (
+        (estimate_on(equations, library, support), weight)
+        for support, weight in probabilities.items()
+        if support != estimate.support
     )
     alternatives = tuple(
-        AlternativeSupport(e, weight, _shift(equations, of_other_rule, library, e))
-        for e, weight in judged
+        AlternativeSupport(other, weight, _shift(equations, of_other_rule, library, other))
+        for other, weight in others
+        if other is not None
     )
     return Selected(estimate, path, rule_dependent, shift, curve, alternatives)
-
-
-def _judged_by(
-    costs: Floats,
-    equations: NormalEquations,
-    library: Library,
-    chosen: Estimate,
-    path: tuple[Candidate, ...],
-    rule_dependent: Support,
-) -> list[tuple[Estimate, float]]:
-    """List the likely supports besides the chosen one, with their probabilities, equation (M35).
-
-    They are those of the path, and the chosen one with further terms below its highest degree,
-    whose probability is above `UNLIKELY`.
-    """
-    lower = [k for k in _below_its_degree(library, chosen.support) if k not in rule_dependent][
-        :MOST_ADDED
-    ]
-    added = [
-        tuple(sorted((*chosen.support, *more)))
-        for n in range(1, len(lower) + 1)
-        for more in combinations(lower, n)
-    ]
-    supports = dict.fromkeys(
-        [*added, *(support for c in path for support in (c.support, *c.equivalent))]
-    )
-    others = [s for s in supports if s != chosen.support and not set(s) & set(rule_dependent)]
-    gains = {chosen.support: 0.5 * float(equations.score @ chosen.internal)} | gains_of(
-        equations, library, others
-    )
-    scores = np.array([gains[s] - costs[list(s)].sum() for s in (chosen.support, *others)])
-    weights = np.exp(scores - scores.max())
-    weights /= weights.sum()
-    # Standard errors are computed for likely supports only.
-    likely = [
-        (estimate_on(equations, library, s), float(w))
-        for s, w in zip(others, weights[1:], strict=True)
-        if w > UNLIKELY
-    ]
-    return [(estimate, weight) for estimate, weight in likely if estimate is not None]
-
-
-def _below_its_degree(library: Library, support: Support) -> list[int]:
-    """List the monomials of one variable that a support lacks, of lower degree than its highest."""
-    if library.dimension > 1:
-        return []
-    degrees = [-1 if d is None else d for d in library.degrees]
-    highest = max((degrees[k] for k in support), default=-1)
-    return [k for k, degree in enumerate(degrees) if 0 <= degree < highest and k not in support]
 
 
 def _searched(

@@ -114,7 +114,7 @@ def test_rates_in_the_continuous_spectrum_are_not_reported() -> None:
     n = np.arange(1, 9)
     np.testing.assert_allclose(rates(report), 2 * n - n * (n - 1) / 8, rtol=1e-4)
     assert report.spectrum is not None
-    assert "8 of 12" in str(report.spectrum.reason)
+    assert "8 of 12" in str(report.spectrum.reasons[0])
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_moments_that_do_not_exist_are_none_with_a_reason() -> None:
     assert law is not None
     assert law.covariance[0][0] == pytest.approx(1, rel=1e-10)
     assert law.skewness == law.kurtosis == (None,)
-    assert "x|^-4" in str(law.reason)
+    assert "x|^-4" in str(law.reasons[0])
 
 
 def test_inverse_gamma_law_of_a_double_zero_at_the_end_of_the_domain() -> None:
@@ -180,7 +180,7 @@ def test_drift_that_saturates_leaves_no_isolated_rate_above_its_continuum() -> N
     assert report.ergodic
     assert len(rates(report)) == 0
     assert report.spectrum is not None
-    assert "continuous above 0.5" in str(report.spectrum.reason)
+    assert "continuous above 0.5" in str(report.spectrum.reasons[0])
 
 
 def test_eigenfunctions_are_hermite_polynomials() -> None:

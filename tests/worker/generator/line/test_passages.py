@@ -9,6 +9,7 @@ from scipy.integrate import quad
 
 from worker.generator.analysis import analyse
 from worker.generator.process import ScalarProcess
+from worker.generator.quantities.outcomes import TOO_FLAT, Outcome
 
 INF = np.inf
 Function = Callable[[float], float]
@@ -86,7 +87,7 @@ def test_high_barriers_keep_their_digits(kt: float) -> None:
     assert across.kramers.log_value == pytest.approx(across.mean_time.log_value, abs=1 / kt)
     if kt > 700:
         assert across.mean_time.value is None
-        assert "exceeds" in str(across.mean_time.reason)
+        assert across.mean_time.reason.outcome is Outcome.OVERFLOWS
 
 
 @pytest.mark.parametrize("tilt", [0.0, 0.05])
@@ -123,7 +124,7 @@ def test_passage_without_a_barrier_has_no_kramers_time() -> None:
     )
     assert passage.mean_time.value == pytest.approx(expected, rel=1e-8)
     assert passage.kramers.value is None
-    assert "no barrier" in str(passage.kramers.reason)
+    assert passage.kramers.reason.outcome is Outcome.NO_BARRIER
 
 
 def test_flat_bottomed_well_has_no_kramers_time_but_an_exact_one() -> None:
@@ -133,7 +134,7 @@ def test_flat_bottomed_well_has_no_kramers_time_but_an_exact_one() -> None:
     passage = analyse(model, passages=[(1.0, -0.5)]).passages[0]
     assert passage.mean_time.value is not None
     assert passage.kramers.value is None
-    assert "too flat" in str(passage.kramers.reason)
+    assert passage.kramers.reason == TOO_FLAT
 
 
 def test_metastable_well_of_a_model_without_a_law_still_has_an_escape_time() -> None:
@@ -146,7 +147,7 @@ def test_metastable_well_of_a_model_without_a_law_still_has_an_escape_time() -> 
     )
     assert out.mean_time.value == pytest.approx(expected, rel=1e-8)
     assert back.mean_time.value is None
-    assert "infinite" in str(back.mean_time.reason)
+    assert back.mean_time.reason.outcome is Outcome.INFINITE
 
 
 def test_passage_from_or_to_outside_the_domain_is_none_with_a_reason() -> None:
@@ -155,9 +156,9 @@ def test_passage_from_or_to_outside_the_domain_is_none_with_a_reason() -> None:
     )
     outside, to_the_end = analyse(model, passages=[(0.0, 1.5), (0.0, 1.0)]).passages
     assert outside.mean_time.value is None
-    assert "outside the domain" in str(outside.mean_time.reason)
+    assert outside.mean_time.reason.outcome is Outcome.OUTSIDE
     # κ > ε: the ends of this Jacobi process are never reached.
-    assert "never reached" in str(to_the_end.mean_time.reason)
+    assert to_the_end.mean_time.reason.outcome is Outcome.UNREACHABLE
 
 
 def test_jacobi_process_reaches_a_regular_end_in_finite_time() -> None:

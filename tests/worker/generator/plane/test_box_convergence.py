@@ -61,8 +61,8 @@ def test_where_the_rate_does_not_settle_the_answer_says_so() -> None:
     found = analyse(heavy(1.4))
     assert found.spectrum is not None
     assert found.stationary is not None
-    assert "as the box grows" in str(found.spectrum.reason)
-    assert "tails are heavy" in str(found.stationary.reason)
+    assert "as the box grows" in str(found.spectrum.reasons[0])
+    assert "tails are heavy" in str(found.stationary.reasons[0])
     # What it says is what is missing: less than the 2 % of the unrefined box.
     assert found.spectrum.eigenvalues[0].real == pytest.approx(1, rel=1e-2)
 

@@ -9,6 +9,7 @@ from scipy.sparse.linalg import spsolve
 from contract.generator import ModelTerms
 from worker.generator.analysis import Analysis, analyse, analysis
 from worker.generator.process import DiffusionProcess, FloatArray
+from worker.generator.quantities.outcomes import FAR_OUT, NEVER_HIT, NO_STATES, WHOLE_PLANE
 from worker.generator.quantities.passages import SpatialPassage
 from worker.generator.quantities.regions import Place, Region
 from worker.generator.quantities.report import GeneratorReport
@@ -28,13 +29,13 @@ def from_x(low: float) -> Region:
 
 
 REFUSED: list[tuple[Place, Place, str]] = [
-    ((-1.0, 0.0), (1.0, 0.0), "never hit"),
+    ((-1.0, 0.0), (1.0, 0.0), str(NEVER_HIT)),
     ((-1.0, 0.0), Region(((1.0, 0.5), OPEN)), "is empty"),
-    ((-1.0, 0.0), Region((OPEN, OPEN)), "whole plane"),
+    ((-1.0, 0.0), Region((OPEN, OPEN)), str(WHOLE_PLANE)),
     ((-1.0, 0.0), Region(((0.0, 1.0), OPEN), ("z",)), "names z"),
     ((-1.0, 0.0, 2.0), from_x(0.8), "two numbers, not 3"),
-    ((-1.0, 0.0), from_x(80.0), "far out"),
-    (-1.0, from_x(0.8), "no states"),
+    ((-1.0, 0.0), from_x(80.0), str(FAR_OUT)),
+    (-1.0, from_x(0.8), str(NO_STATES)),
 ]
 
 

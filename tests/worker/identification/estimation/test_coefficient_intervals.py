@@ -2,14 +2,15 @@
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
-from worker.identification.model_sampling import confidence_interval
+from worker.identification.model_sampling import CoefficientEstimate, confidence_interval
 
 
 def _coverage(shift: float, truth: float, confidence: float = 0.95) -> float:
     """Share of intervals that cover `truth`, for values around 0 with a standard error of one."""
     values = np.random.default_rng(0).standard_normal(200_000)
-    low, high = confidence_interval(0.0, 1.0, shift, confidence)
+    low, high = confidence_interval([CoefficientEstimate(1.0, 0.0, 1.0, shift)], confidence)
     return float(np.mean((low + values <= truth) & (truth <= high + values)))
 
 
@@ -25,7 +26,18 @@ def test_either_end_is_held_as_often_as_promised(shift: float, confidence: float
 
 
 def test_without_a_disagreement_it_is_the_usual_interval() -> None:
-    assert confidence_interval(2.0, 0.1, 0.0, 0.95) == pytest.approx(
+    assert confidence_interval([CoefficientEstimate(1.0, 2.0, 0.1)], 0.95) == pytest.approx(
+        (2 - 0.195996, 2 + 0.195996), abs=1e-6
+    )
+
+
+def test_a_term_that_may_be_absent_has_an_interval_that_holds_zero() -> None:
+    """Closed form: with probability 0.6 of N(2, 0.1²), 0.95/0.6 is left above the lower end."""
+    (low, high) = confidence_interval([CoefficientEstimate(0.6, 2.0, 0.1)], 0.95)
+    assert low == 0.0
+    assert high == pytest.approx(2 + 0.1 * ndtri(1 - 0.025 / 0.6), abs=1e-6)
+    certain = [CoefficientEstimate(0.5, 2.0, 0.1), CoefficientEstimate(0.5, 2.0, 0.1)]
+    assert confidence_interval(certain, 0.95) == pytest.approx(
         (2 - 0.195996, 2 + 0.195996), abs=1e-6
     )
 

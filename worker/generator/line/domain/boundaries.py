@@ -1,6 +1,5 @@
 """The two ends of the state space, and whether they allow a stationary distribution."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -13,6 +12,7 @@ from worker.generator.numerics.quadrature import NODES, ORDER, TO_LEGENDRE
 from worker.generator.process import FloatArray, ScalarProcess, value, values
 from worker.generator.quantities.boundary import End, Kind, Zone
 from worker.generator.quantities.fixed_points import FixedPoint
+from worker.generator.quantities.outcomes import NO_NOISE, Outcome, Reason
 
 ZERO = 1e-10
 """Relative size below which a(end) counts as zero."""
@@ -110,7 +110,7 @@ def _simple_zero(model: ScalarProcess, window: Window, side: int, at: float, pla
             at,
             "exit",
             place,
-            f"{why}, and the process is absorbed at",
+            Reason(Outcome.ABSORBED, f"{why}, and the process is absorbed at"),
             power=exponent - 1,
             zone=zone,
         )
@@ -134,7 +134,8 @@ def _far_end(
         growth = np.diff(np.log(a[:last])) / np.diff(np.log(distances[:last]))  # d log a / d log o
         push = (2 * sign * b / a * distances)[:last]  # d log(1/s') / d log o
     if last < 4:
-        return End(at, "natural", place, "drift or diffusion is not finite towards")
+        why = Reason(Outcome.UNDEFINED, "drift or diffusion is not finite towards")
+        return End(at, "natural", place, why)
     # The last doubling shows the limits.
     gamma, beta = float(growth[-1]), float(push[-1])
     power = beta - gamma
@@ -154,9 +155,10 @@ def _far_end(
     if kind == "regular" and not infinite:
         return End(at, kind, place, power=power, growth=gamma, threshold=threshold)
     if kind == "exit" and not infinite:
-        why = (
+        why = Reason(
+            Outcome.ABSORBED,
             "the drift pushes outward, or does not push the process back, and the process is "
-            "absorbed at"
+            "absorbed at",
         )
         return End(at, kind, place, why, power=power, threshold=threshold)
     if outwards * (beta - 1) > TOLERANCE:
@@ -164,7 +166,7 @@ def _far_end(
             at,
             kind,
             place,
-            "the drift pushes outward, with no return, towards",
+            Reason(Outcome.ESCAPES, "the drift pushes outward, with no return, towards"),
             power=power,
             threshold=threshold,
         )
@@ -173,7 +175,7 @@ def _far_end(
             at,
             kind,
             place,
-            "nothing holds the process back towards",
+            Reason(Outcome.UNCONFINED, "nothing holds the process back towards"),
             power=power,
             threshold=threshold,
         )
@@ -223,23 +225,10 @@ def far_limits(
     return has_distribution, power, threshold
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Whether there is a stationary distribution, and why not.
-
-    usable   the noise is positive all over the domain, so that first-passage times can be
-             integrated
-    """
-
-    ergodic: bool
-    usable: bool
-    reason: str | None = None
-
-
-def noise_verdict(
+def noise_problem(
     model: ScalarProcess, window: Window, observed: tuple[float, float] | None
-) -> Verdict:
-    """Judge whether a is positive inside the domain.
+) -> Reason | None:
+    """Say where a is not positive inside the domain; None where it is everywhere.
 
     Parameters
     ----------
@@ -249,27 +238,26 @@ def noise_verdict(
     """
     low, high = model.bounds
     if not np.any(window.diffusion):
-        reason = (
-            "no stationary distribution with a density: the diffusion a is zero everywhere, the "
-            "process is deterministic"
-        )
-        return Verdict(False, False, reason)
+        return NO_NOISE
     zeros = [zero for zero in dict.fromkeys(zeros_of_diffusion(model, window)) if zero is not None]
     if not zeros:
-        return Verdict(True, True)
+        return None
     places = " and ".join(f"x = {zero:.6g}" for zero in zeros)
-    reason = (
+    return Reason(
+        Outcome.NOT_POSITIVE,
         f"no stationary distribution on the domain ({low:g}, {high:g}): the diffusion a is zero "
         f"or negative from {places} on, "
         "but has to be positive inside the domain; give a domain that ends there, or other terms"
+        f"{_beyond(zeros, observed)}",
     )
-    return Verdict(False, False, reason + _beyond(zeros, observed))
 
 
-def ends_verdict(
+def ends_problem(
     ends: tuple[End, End], fixed: tuple[FixedPoint, ...], observed: tuple[float, float] | None
-) -> Verdict:
-    """Judge whether both ends of the domain allow a normalisable density.
+) -> Reason | None:
+    """Say which end of the domain allows no normalisable density; None where both allow one.
+
+    Where neither does, the outcome is that of the lower end.
 
     Parameters
     ----------
@@ -277,12 +265,12 @@ def ends_verdict(
     fixed : fixed points of the drift
     observed : where the data were [state]
     """
-    problems: dict[str, list[str]] = {}
+    problems: dict[Reason, list[str]] = {}
     for end in ends:
         if end.problem is not None:
             problems.setdefault(end.problem, []).append(end.place)
     if not problems:
-        return Verdict(True, True)
+        return None
     causes = "; ".join(f"{problem} {' and '.join(places)}" for problem, places in problems.items())
     outermost = [
         fixed[index].at[0]
@@ -294,11 +282,11 @@ def ends_verdict(
     )
     # The range supports the verdict only where the drift turns outward inside it.
     unseen = outermost if len(outermost) == sum(end.problem is not None for end in ends) else []
-    reason = (
+    return Reason(
+        next(iter(problems)).outcome,
         f"no stationary distribution: {causes}, so the density is not "
-        f"normalisable{turning}{_beyond(unseen, observed)}"
+        f"normalisable{turning}{_beyond(unseen, observed)}",
     )
-    return Verdict(False, True, reason)
 
 
 def _beyond(places: list[float], observed: tuple[float, float] | None) -> str:

@@ -10,6 +10,7 @@ from scipy.optimize import brentq
 from worker.generator.line.landscape import Landscape
 from worker.generator.numerics.quadrature import NODES, interpolation
 from worker.generator.process import FloatArray
+from worker.generator.quantities.outcomes import Outcome, Reason
 
 DEPTH = 150.0
 """Fall of the log-density at which the distribution ends: e^−150 of the density changes no digit
@@ -67,8 +68,8 @@ def inhabited(landscape: Landscape, eigenpairs: int) -> Span:
     return below, beyond
 
 
-def wells_left_out(span: Span, eigenpairs: int, wells: Sequence[float]) -> str | None:
-    """Return a sentence that names the wells beyond the span, whose rates are left out, or None.
+def wells_left_out(span: Span, eigenpairs: int, wells: Sequence[float]) -> tuple[Reason, ...]:
+    """Name the wells beyond the span, whose rates are left out; () where there are none.
 
     Parameters
     ----------
@@ -79,13 +80,14 @@ def wells_left_out(span: Span, eigenpairs: int, wells: Sequence[float]) -> str |
     low, high = -np.inf if span[0] is None else span[0], np.inf if span[1] is None else span[1]
     beyond = [f"x = {well:.6g}" for well in wells if not low <= well <= high]
     if not beyond:
-        return None
+        return ()
     depth = depth_for(eigenpairs, DEPTH)
     which = (
         f"well at {beyond[0]} holds" if len(beyond) == 1 else f"wells at {', '.join(beyond)} hold"
     )
     how_much = f"the {which} less than e^-{depth:.0f} of the probability"
-    return f"{how_much}: its escape rate is not among these rates, see the first-passage times"
+    why = f"{how_much}: its escape rate is not among these rates, see the first-passage times"
+    return (Reason(Outcome.LEFT_OUT, why),)
 
 
 def span_of_light_tails(span: Span, landscape: Landscape) -> Span:

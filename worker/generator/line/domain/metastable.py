@@ -89,7 +89,6 @@ def _labelled(inner: GeneratorReport, report: GeneratorReport, why: str) -> Gene
         ends=report.ends,
         fixed_points=report.fixed_points,
         barriers=report.barriers,
-        extrapolated=report.extrapolated,
         approximation=why,
     )
 

@@ -9,13 +9,14 @@ from worker.generator.line.landscape import Landscape
 from worker.generator.line.passages.transform import Chain
 from worker.generator.numerics.laplace_inversion import MOST_POINTS, contour, points_for
 from worker.generator.process import FloatArray, read_only
-from worker.generator.quantities.passages import (
-    PROBABILITIES,
-    NoCurve,
-    Passage,
-    PassageCurve,
-    Timing,
+from worker.generator.quantities.outcomes import (
+    NO_WAY,
+    RARE_START,
+    TOO_SHORT,
+    TOO_STEEP_ON_THE_WAY,
+    Reason,
 )
+from worker.generator.quantities.passages import PROBABILITIES, Passage, PassageCurve, Timing
 
 TAIL = 1e-3
 """Probability before the first and after the last time that is given."""
@@ -44,10 +45,6 @@ MOST_EDGES = 6_000
 RESOLVED = 0.03
 """Change of the density with the cells, relative to its peak, up to which it can be extrapolated
 to a thousandth."""
-RARE = (
-    "the passage starts where the process hardly ever is, so the distribution of its time is not "
-    "resolved"
-)
 
 Law = Callable[[FloatArray], FloatArray]
 """Function of times (k,) that gives density and distribution function there, (2, k)."""
@@ -98,7 +95,7 @@ def rise_on_the_way(landscape: Landscape, low: float, high: float) -> FloatArray
 
 def passage_curve(
     cells: Cells, chain_of: Callable[[Cells], Chain], mean: Timing, deviation: Timing | None
-) -> PassageCurve | NoCurve:
+) -> PassageCurve | Reason:
     """Return the curve, equation (G29), to a thousandth of its peak.
 
     Parameters
@@ -109,12 +106,10 @@ def passage_curve(
     deviation : standard deviation, needed where the process comes from a very rare state only
     """
     if mean.value is None or not mean.value > 0:
-        return NoCurve(mean.reason or "the passage takes no time")
+        return mean.reason or NO_WAY
     chains = chain_of(cells), chain_of(cells.halved())
     if len(chains[0].ahead) > MOST_EDGES:
-        return NoCurve(
-            "the potential along the passage is too steep for the distribution to be resolved"
-        )
+        return TOO_STEEP_ON_THE_WAY
     points = points_for(chains[0].log_amplification)
     if (
         points is None
@@ -138,13 +133,13 @@ def passage_curve(
     times = _times(fine, first_look)
     law, rougher = fine(times), coarse(times)
     if np.max(np.abs(law - rougher)[0]) > RESOLVED * np.max(law[0]):
-        return NoCurve("the passage is so short that its distribution is not resolved")
+        return TOO_SHORT
     if (
         abs(law[1, 0] - TAIL) > TAIL
         or abs(law[1, -1] - (1 - TAIL)) > TAIL
         or np.any(np.diff(law[1]) < -TAIL / 10)
     ):
-        return NoCurve((None if deviation is None else deviation.reason) or RARE)
+        return (None if deviation is None else deviation.reason) or RARE_START
     # The error goes with the square of the cells' length.
     density, cumulative = (4 * law - rougher) / 3
     return PassageCurve(

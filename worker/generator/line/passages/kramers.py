@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from worker.generator.line.landscape import Landscape
 from worker.generator.process import FloatArray, ScalarProcess, values
 from worker.generator.quantities.fixed_points import FixedPoint
+from worker.generator.quantities.outcomes import DENSITY_TOO_LOW, TOO_FLAT, Outcome, Reason
 from worker.generator.quantities.passages import Timing
 
-TOO_FLAT = 3.0
+WIDEST = 3.0
 """Width of a well's or barrier's parabola, in distances to the next fixed point, beyond which
 there is no parabola."""
 
@@ -76,7 +77,7 @@ def with_widths(
         room = np.full(at.shape, np.inf)
         room[..., :-1] = gaps = np.diff(at)
         room[..., 1:] = np.minimum(room[..., 1:], gaps)
-        log_width = np.where(np.exp(log_width) > TOO_FLAT * room, np.inf, log_width)
+        log_width = np.where(np.exp(log_width) > WIDEST * room, np.inf, log_width)
     return Extrema(at, stable, psi, log_a, log_width)
 
 
@@ -93,26 +94,16 @@ def kramers_time(extrema: Extrema, start: float, to: float) -> Timing:
         return Timing.from_log(log_value)
     tops, wells = _on_the_way(extrema, start, to)
     if not tops.any():
-        return Timing(
-            None,
-            f"no barrier lies between x = {start:g} and x = {to:g}; the formula does not apply",
-        )
+        why = f"no barrier lies between x = {start:g} and x = {to:g}; the formula does not apply"
+        return Timing(None, Reason(Outcome.NO_BARRIER, why))
     if not wells.any() or not _starts_in_a_well(extrema, tops, wells, start, to):
-        return Timing(
-            None,
+        why = (
             f"no well holds the process at x = {start:g} before the barrier; the formula does "
-            "not apply",
+            "not apply"
         )
-    if not np.isfinite(extrema.log_width[tops | wells]).all():
-        return Timing(
-            None,
-            "the drift is too flat at a well or a barrier, or the noise too strong; the formula "
-            "does not apply",
-        )
-    return Timing(
-        None,
-        "the density at a well or barrier is below e^-2000 of its peak; the formula does not apply",
-    )
+        return Timing(None, Reason(Outcome.NO_BARRIER, why))
+    curved = np.isfinite(extrema.log_width[tops | wells]).all()
+    return Timing(None, DENSITY_TOO_LOW if curved else TOO_FLAT)
 
 
 def log_kramers_time(extrema: Extrema, start: float, to: float) -> FloatArray:

@@ -9,7 +9,8 @@ from worker.generator.line.landscape import Landscape
 from worker.generator.line.passages.distribution import RISE, rise_on_the_way
 from worker.generator.line.passages.transform import oriented
 from worker.generator.process import FloatArray
-from worker.generator.quantities.boundary import End
+from worker.generator.quantities.boundary import End, never_reached, outside
+from worker.generator.quantities.outcomes import DENSITY_TOO_LOW, TOO_STEEP, Outcome, Reason
 from worker.generator.quantities.passages import Timing
 
 RESOLVED = 0.1
@@ -26,34 +27,25 @@ def mean_time(cells: Cells, ends: tuple[End, End], start: float, to: float) -> T
     ends : lower and upper end, classified
     start, to : edges of the cells, or beyond them [state]
     """
-    for point in (start, to):
-        if not ends[0].at <= point <= ends[1].at:
-            return Timing(
-                None, f"x = {point:g} lies outside the domain [{ends[0].at:g}, {ends[1].at:g}]"
-            )
+    why = outside(start, ends) or (None if start == to else never_reached(to, ends))
+    if why is not None:
+        return Timing(None, why)
     if start == to:
         return Timing(0.0)
     behind, ahead = ends if start < to else ends[::-1]
-    if to == ahead.at and ahead.kind in ("natural", "entrance"):
-        return Timing(None, f"the end x = {to:g} of the domain is never reached")
     if behind.problem is not None:
-        return Timing(
-            None,
+        infinite = (
             f"the mean time is infinite, or x = {to:g} may never be reached: {behind.problem} "
-            f"{behind.place}",
+            f"{behind.place}"
         )
+        return Timing(None, Reason(Outcome.INFINITE, infinite))
     # Points beyond the cells: the density there is below any floating number, or they are the open
     # ends themselves.
     if not all(
         cells.edges[0] <= point <= cells.edges[-1] or point in (ends[0].at, ends[1].at)
         for point in (start, to)
     ):
-        return Timing(
-            None,
-            "the passage leaves the range where the density is above e^-2000 of its peak; its "
-            "time exceeds any floating-point "
-            "number",
-        )
+        return Timing(None, DENSITY_TOO_LOW)
     log_time = log_mean_time(cells, start, to)
     if to == ahead.at:
         log_time = np.logaddexp(
@@ -94,14 +86,13 @@ def standard_deviation(
         return mean
     behind = ends[0] if start < to else ends[1]
     if variance_diverges(behind):
-        return Timing(
-            None, f"the variance is infinite: excursions towards {behind.place} are too long"
-        )
+        why = f"the variance is infinite: excursions towards {behind.place} are too long"
+        return Timing(None, Reason(Outcome.INFINITE, why))
     fine, coarse = (
         float(_log_variance(level, ends, start, to)) for level in (cells, cells.halved())
     )
     if not abs(coarse - fine) < RESOLVED:
-        return Timing(None, "the potential is too steep for the standard deviation to be resolved")
+        return Timing(None, TOO_STEEP)
     return Timing.from_log(float(_extrapolated(fine, coarse)) / 2)
 
 

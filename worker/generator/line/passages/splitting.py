@@ -9,14 +9,14 @@ from worker.generator.line.finite_volumes import Cells
 from worker.generator.line.landscape import Landscape
 from worker.generator.numerics.quadrature import NODES, WEIGHTS
 from worker.generator.process import FloatArray, read_only
-from worker.generator.quantities.boundary import End
+from worker.generator.quantities.boundary import End, never_reached
 from worker.generator.quantities.fixed_points import FixedPoint
+from worker.generator.quantities.outcomes import DENSITY_TOO_LOW, NO_NUMBERS, Outcome, Reason
 from worker.generator.quantities.passages import Committed, Committor, Exit, Timing, Triple
 from worker.generator.quantities.regions import Pair, facing_numbers
 
 N_POINTS = 101
 """Number of points at equal distances on which a committor is given, both places included."""
-NUMBERS = "in one variable a committor is between two numbers or two disjoint intervals; give those"
 
 
 def log_resistance_between(landscape: Landscape, points: FloatArray) -> FloatArray:
@@ -79,25 +79,17 @@ def committor_on_the_line(landscape: Landscape, ends: tuple[End, End], pair: Pai
     """
     numbers = facing_numbers(pair)
     if numbers is None:
-        return Committor(*pair, None, NUMBERS)
+        return Committor(*pair, NO_NUMBERS)
     low, high = sorted(numbers)
     for point in (low, high):
-        if not ends[0].at <= point <= ends[1].at:
-            return Committor(
-                *pair,
-                None,
-                f"x = {point:g} lies outside the domain [{ends[0].at:g}, {ends[1].at:g}]",
-            )
-        for end in ends:
-            if point == end.at and end.kind in ("natural", "entrance"):
-                return Committor(
-                    *pair, None, f"the end x = {point:g} of the domain is never reached"
-                )
+        why = never_reached(point, ends)
+        if why is not None:
+            return Committor(*pair, why)
         if not landscape.edges[0] <= point <= landscape.edges[-1] and point not in (
             ends[0].at,
             ends[1].at,
         ):
-            return Committor(*pair, None, "the density on the way is below e^-2000 of its peak")
+            return Committor(*pair, DENSITY_TOO_LOW)
     grid = np.linspace(low, high, N_POINTS)
     between = log_resistance_between(
         landscape, np.clip(grid, landscape.edges[0], landscape.edges[-1])
@@ -150,25 +142,14 @@ def exit_on_the_line(cells: Cells, ends: tuple[End, End], asked: Triple) -> Exit
     """
     start, low, high = asked
     if not low <= start <= high or low == high:
-        return Exit.without(
-            asked,
-            f"x = {start:g} does not lie between {low:g} and {high:g}; give low ≤ from ≤ high",
-        )
+        order = f"x = {start:g} does not lie between {low:g} and {high:g}; give low ≤ from ≤ high"
+        return Exit.without(asked, Reason(Outcome.OUTSIDE, order))
     for point, end in ((low, ends[0]), (high, ends[1])):
-        if not ends[0].at <= point <= ends[1].at:
-            return Exit.without(
-                asked, f"x = {point:g} lies outside the domain [{ends[0].at:g}, {ends[1].at:g}]"
-            )
-        if point == end.at and end.kind in ("natural", "entrance"):
-            return Exit.without(
-                asked,
-                f"the end x = {point:g} of the domain is never reached; request the "
-                "first-passage time to the other end",
-            )
+        why = never_reached(point, ends, "; request the first-passage time to the other end")
+        if why is not None:
+            return Exit.without(asked, why)
         if not cells.edges[0] <= point <= cells.edges[-1] and point != end.at:
-            return Exit.without(
-                asked, "the density at an end of the interval is below e^-2000 of its peak"
-            )
+            return Exit.without(asked, DENSITY_TOO_LOW)
     return exit_between(cells, asked, gaps_beyond(cells, asked))
 
 

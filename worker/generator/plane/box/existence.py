@@ -1,13 +1,14 @@
 """Conditions for a stationary distribution in the plane, with reason and place of a failure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from worker.generator.plane.box.box import CELLS, Box, Chart, lowest_diffusion, state_text
 from worker.generator.plane.grid import IndexArray, Span
 from worker.generator.process import DiffusionProcess, FloatArray
+from worker.generator.quantities.outcomes import NO_NOISE, Outcome, Reason
 from worker.generator.request import AnalysisRequest
 
 STARTS = 8
@@ -159,7 +160,7 @@ SINGULAR = 1e-9
 """Size of noise, and of what the drift makes of it, that counts as none."""
 
 
-def noise_problem(box: Box) -> str | None:
+def noise_problem(box: Box) -> Reason | None:
     """Name the direction that noise does not reach, directly or by the drift; None if all are.
 
     Both are tried on a lattice over the box.
@@ -168,10 +169,7 @@ def noise_problem(box: Box) -> str | None:
     a, jacobian = box.chart.diffusion(u), box.chart.jacobian(u)
     size = np.max(np.abs(a))
     if not size > 0:
-        return (
-            "no stationary distribution with a density: the diffusion is zero everywhere, "
-            "the process is deterministic"
-        )
+        return NO_NOISE
     turned = jacobian / np.max(np.abs(jacobian), initial=np.finfo(float).tiny)
     # The drift carries noise into the directions of J a Jᵀ.
     reached = a / size + turned @ (a / size) @ np.swapaxes(turned, 1, 2)
@@ -183,9 +181,10 @@ def noise_problem(box: Box) -> str | None:
         for weight, name in zip(still / np.max(np.abs(still)), ("x", "y"), strict=True)
         if abs(weight) > 1e-9
     ]
-    return (
+    return Reason(
+        Outcome.DEGENERATE,
         f"no stationary distribution with a density: the noise never reaches the direction "
-        f"{' '.join(names)}, along which the motion is deterministic"
+        f"{' '.join(names)}, along which the motion is deterministic",
     )
 
 
@@ -197,7 +196,7 @@ class Escape:
     unseen  whether it escapes only from beyond the observed ranges
     """
 
-    reason: str
+    reason: Reason
     unseen: bool
 
 
@@ -213,30 +212,32 @@ def escape_of(box: Box, request: AnalysisRequest, starts: int = STARTS) -> Escap
     start = escape(box.chart, box.spans, box.walls, starts=starts)
     if start is None:
         return None
-    reason = (
+    reason = Reason(
+        Outcome.ESCAPES,
         f"no stationary distribution: the drift pushes outward, without return, for instance "
-        f"from {state_text(start)}, so the density is not normalisable"
+        f"from {state_text(start)}, so the density is not normalisable",
     )
     ranges = request.observed_ranges
     if ranges is None or all(
         low <= x <= high for x, (low, high) in zip(start, ranges, strict=True)
     ):
         return Escape(reason, False)
-    return Escape(
+    beyond = (
         f"{reason}. This lies beyond the observed ranges: the data never reached it, so this is "
-        "extrapolation",
-        True,
+        "extrapolation"
     )
+    return Escape(replace(reason, sentence=beyond), True)
 
 
-def confinement_problem(box: Box) -> str | None:
+def confinement_problem(box: Box) -> Reason | None:
     """Say towards where the density does not fall off; None where all sides of the box settle."""
     if box.open_towards is None:
         return None
     place = state_text(box.open_towards)
-    return (
+    return Reason(
+        Outcome.UNCONFINED,
         f"no stationary distribution: nothing holds the process back towards {place}, so the "
-        "density is not normalisable"
+        "density is not normalisable",
     )
 
 
@@ -246,7 +247,7 @@ def negative_share(box: Box) -> float:
     return float(box.masses[lowest_diffusion(a) < -1e-9].sum())
 
 
-def negative_problem(box: Box) -> str | None:
+def negative_problem(box: Box) -> Reason | None:
     """Say where the process would spend time without positive diffusion; None where it does not."""
     share = negative_share(box)
     if box.chart.cut or share < NEGATIVE:
@@ -254,8 +255,9 @@ def negative_problem(box: Box) -> str | None:
     centres = box.grid(CELLS).centres
     negative = lowest_diffusion(box.chart.raw_diffusion(centres)) < -1e-9
     at = box.chart.state(centres[negative][[np.argmax(box.masses[negative])]])[0]
-    return (
+    return Reason(
+        Outcome.NOT_POSITIVE,
         f"no stationary distribution: the diffusion tensor is not positive at {state_text(at)} and "
         f"elsewhere, where the process would spend {share:.1%} of its time; give a domain "
-        "that ends before, or other terms"
+        "that ends before, or other terms",
     )

@@ -12,6 +12,7 @@ from worker.generator.plane.box.box_search import with_law
 from worker.generator.plane.box.existence import negative_share
 from worker.generator.plane.box.initial_rectangle import first_rectangle
 from worker.generator.process import DiffusionProcess, WithDomain
+from worker.generator.quantities.outcomes import Outcome, Reason
 from worker.generator.request import AnalysisRequest
 
 MOST = 0.05
@@ -36,7 +37,7 @@ class Narrowed:
 
 def narrowed_to_positive_plane(
     process: DiffusionProcess, request: AnalysisRequest
-) -> Narrowed | str | None:
+) -> Narrowed | Reason | None:
     """Restrict the process to the connected part of the observed ranges with positive diffusion.
 
     It is reflected at the edge. The reason stands for it where nothing holds the process back
@@ -55,9 +56,10 @@ def narrowed_to_positive_plane(
     share = negative_share(box)
     pressed = _unconfined_coordinate(box, process)
     if pressed is not None:
-        return (
+        return Reason(
+            Outcome.UNCONFINED,
             f"no stationary distribution: nothing holds the process back along {pressed} within "
-            "the observed range"
+            "the observed range",
         )
     if not share < MOST:
         return None

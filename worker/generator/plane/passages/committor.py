@@ -14,6 +14,7 @@ from worker.generator.plane.passages.passage_moments import (
     weak_noise,
 )
 from worker.generator.process import FloatArray, read_only
+from worker.generator.quantities.outcomes import COMMITTOR_UNSETTLED, Reason
 from worker.generator.quantities.passages import Committed
 from worker.generator.quantities.regions import Region
 
@@ -23,11 +24,8 @@ LARGEST_ERROR = 0.05
 """Change by the extrapolation above which there is no answer."""
 
 
-def solve_committor(mesh: PassageMesh, start: Region) -> tuple[Committed | str, Schemes]:
-    """Return the committor of the goal against the region `start` and its schemes.
-
-    A reason stands for the committor where there is none.
-    """
+def solve_committor(mesh: PassageMesh, start: Region) -> tuple[Committed | Reason, Schemes]:
+    """Return the committor of the goal against the region `start`, or why not, and its schemes."""
     schemes = UPWIND if weak_noise(mesh) else FITTED
     coarse, fine = (at_corners(mesh, start, cells, schemes) for cells in LEVELS)
     order = orders_of(mesh.goal, schemes)[0]
@@ -35,11 +33,7 @@ def solve_committor(mesh: PassageMesh, start: Region) -> tuple[Committed | str, 
     values = (ratio * fine - coarse) / (ratio - 1)
     known = np.isfinite(values)
     if not known.any() or not np.max(np.abs(values - fine)[known]) < LARGEST_ERROR:
-        why = (
-            "the committor does not converge on the finest cells: "
-            "a region is too narrow for them, or the noise too weak"
-        )
-        return why, schemes
+        return COMMITTOR_UNSETTLED, schemes
     grid = mesh.grid(LEVELS[0])
     x, y = (
         mesh.chart.state(np.column_stack([axis.edges] * 2))[:, k]

@@ -13,6 +13,7 @@ from worker.generator.plane.box.box import Chart, make_chart
 from worker.generator.plane.grid import Axis, Grid, Span
 from worker.generator.plane.grid_refinement import Solution
 from worker.generator.process import DiffusionProcess, FloatArray, read_only
+from worker.generator.quantities.outcomes import FAR_OUT, TOO_MANY_EDGES, Reason
 from worker.generator.quantities.regions import Point, Region
 
 BASE = 16
@@ -140,7 +141,9 @@ class PassageMesh:
         return np.outer(first, second).ravel()
 
 
-def passage_mesh(domain: PassageDomain, start: Point | Region, goal: Region) -> PassageMesh | str:
+def passage_mesh(
+    domain: PassageDomain, start: Point | Region, goal: Region
+) -> PassageMesh | Reason:
     """Align the cells with the places of a passage, or say why that is impossible.
 
     Parameters
@@ -159,9 +162,7 @@ def passage_mesh(domain: PassageDomain, start: Point | Region, goal: Region) -> 
         else:
             wide = _reaching(span, lines, process.domain[axis])
             if wide is None:
-                return (
-                    "a region of the passage lies so far out that the process never comes near it"
-                )
+                return FAR_OUT
             span = wide
         low, high, middle = (
             float((end - origin[axis]) / scale[axis]) for end in (span.low, span.high, span.middle)
@@ -169,7 +170,7 @@ def passage_mesh(domain: PassageDomain, start: Point | Region, goal: Region) -> 
         scaled = Span(low, high, middle, float(span.core / scale[axis]), span.circle)
         fitted = aligned(scaled, [float((line - origin[axis]) / scale[axis]) for line in lines])
         if fitted is None:
-            return "the regions of the passage have too many edges"
+            return TOO_MANY_EDGES
         spans.append(fitted)
     chart = make_chart(process, origin, np.diag(scale**2), np.eye(2), free=False)
     return PassageMesh(

@@ -24,6 +24,7 @@ from worker.generator.plane.finite_volumes import (
 from worker.generator.plane.grid import Grid, IndexArray
 from worker.generator.plane.passages.passage_mesh import PassageMesh
 from worker.generator.process import FloatArray
+from worker.generator.quantities.outcomes import TIME_UNSETTLED, Reason
 from worker.generator.quantities.regions import Region
 
 SHUT = -1
@@ -131,10 +132,6 @@ CORNERED = (4 / 3, 2)
 From a corner the time grows like the distance to the power 2/3.
 """
 FITTED: Schemes = ("exponential", "exponential")
-UNSETTLED = (
-    "the time does not converge on the finest cells: "
-    "a region is too narrow for them, the noise too weak, or the time too long"
-)
 UPWIND: Schemes = ("upwind", "upwind")
 LIGHT = 1e-12
 """Probability of a region below which no mean over it is taken."""
@@ -158,7 +155,7 @@ class PassageMoments:
     error: float
 
 
-def passage_moments(mesh: PassageMesh) -> PassageMoments | str:
+def passage_moments(mesh: PassageMesh) -> PassageMoments | Reason:
     """Return the moments of the first-passage time, or why it has none."""
     tried = []
     for schemes in (UPWIND,) if weak_noise(mesh) else (FITTED, UPWIND):
@@ -180,7 +177,7 @@ def passage_moments(mesh: PassageMesh) -> PassageMoments | str:
         before, now = now, _extrapolated(logs[-3:], LEVELS[level - 2 : level + 1], orders)
         change = abs(now[0] - before[0])
     if not change < LARGEST_ERROR:
-        return UNSETTLED
+        return TIME_UNSETTLED
     return PassageMoments(logs, float(now[0]), float(now[1]), schemes, float(change))
 
 

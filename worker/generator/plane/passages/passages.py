@@ -27,17 +27,19 @@ from worker.generator.plane.passages.passage_moments import (
 )
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.quantities.fixed_points import FixedPoint
+from worker.generator.quantities.outcomes import (
+    NEVER_HIT,
+    NO_REGIONS,
+    NO_STATES,
+    OVERLAP,
+    Outcome,
+    Reason,
+)
 from worker.generator.quantities.passages import Committed, Committor, SpatialPassage, Timing
 from worker.generator.quantities.regions import Pair, Place, Region
 
 MOST_WELLS = 6
 """Stable fixed points above which only requested passages are timed."""
-NEVER_HIT = (
-    "a process of two variables with noise never hits a single point; give a region as the target"
-)
-NUMBERS = (
-    "two numbers name no states of a process of {dimension} coordinates; give points or regions"
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,10 +143,10 @@ def _passage(
     if not isinstance(start, Region) and to.holds(np.array([start]), domain.process.periods)[0]:
         return SpatialPassage(start, to, Timing(0.0), Timing(0.0)), None
     mesh = passage_mesh(domain, start, to)
-    if isinstance(mesh, str):
+    if isinstance(mesh, Reason):
         return SpatialPassage(start, to, Timing(None, mesh)), None
     found = passage_moments(mesh)
-    if isinstance(found, str):
+    if isinstance(found, Reason):
         return SpatialPassage(start, to, Timing(None, found)), None
     passage = SpatialPassage(
         start, to, Timing.from_log(found.log_mean), Timing.from_log(found.log_deviation)
@@ -154,28 +156,27 @@ def _passage(
 
 def _committor(domain: PassageDomain, start: Place, to: Place) -> tuple[Committor, Solved | None]:
     if not isinstance(start, Region) or not isinstance(to, Region):
-        why = "a committor of two variables is between two regions; a single point is never hit"
-        return Committor(start, to, None, why), None
+        return Committor(start, to, NO_REGIONS), None
     problem = _problem(start) or _problem(to)
     if problem is None and _overlap(start, to):
-        problem = "the two regions overlap"
+        problem = OVERLAP
     mesh = problem if problem is not None else passage_mesh(domain, start, to)
-    if isinstance(mesh, str):
-        return Committor(start, to, None, mesh), None
+    if isinstance(mesh, Reason):
+        return Committor(start, to, mesh), None
     found, schemes = solve_committor(mesh, start)
-    if isinstance(found, str):
-        return Committor(start, to, None, found), None
-    return Committor(start, to, found), Solved(mesh, schemes)
+    solved = Solved(mesh, schemes) if isinstance(found, Committed) else None
+    return Committor(start, to, found), solved
 
 
-def _problem(place: Place) -> str | None:
+def _problem(place: Place) -> Reason | None:
     if isinstance(place, float):
-        return NUMBERS.format(dimension=2)
+        return NO_STATES
     if isinstance(place, Region):
         return place.problem
     if len(place) == 2:
         return None
-    return f"a point in two variables has two numbers, not {len(place)}"
+    why = f"a point in two variables has two numbers, not {len(place)}"
+    return Reason(Outcome.NO_PLACE, why)
 
 
 def _overlap(first: Region, second: Region) -> bool:
@@ -236,7 +237,11 @@ def committors_near(
     solved : domain and schemes of each of them, None where there is none
     """
     for committor, on in zip(committors, solved, strict=True):
-        if on is None or committor.found is None or not isinstance(committor.start, Region):
+        if (
+            on is None
+            or not isinstance(committor.found, Committed)
+            or not isinstance(committor.start, Region)
+        ):
             yield committor
             continue
         values = at_corners(
