@@ -1,6 +1,6 @@
 """Equations of one variable by one sampling rule, from sums in cells (docs/method.md §§3–5)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
@@ -29,6 +29,7 @@ from worker.identification.regression import (
     whitened_by,
     whitening_of,
 )
+from worker.identification.selection.best_subset import Estimate
 from worker.identification.sums.block_sums import blocks_between
 from worker.identification.sums.cell_rules import WindowsPass, diffusion_systems, drift_system
 from worker.identification.sums.kernel_statistics import KernelStatistics, WeakSystem, statistics_of
@@ -263,17 +264,17 @@ class CellEquations:
         self,
         pair: Pair,
         shares: Shares,
-        drift: Floats,
+        drift: Sequence[Estimate],
         v: Weights,
         rule: SamplingRule | None = None,
     ) -> tuple[NormalEquations, NoiseLine | None]:
         """Return the equations of the diffusion, and the line of an unknown measurement noise."""
         rule, statistics, kernels = rule or self.rule, self.statistics, self.problem.kernels
-        systems = diffusion_systems(rule, statistics, self.problem.library, kernels, drift[0])
-        if systems[0].noise is not None:
-            return joint_equations(
-                systems, noise_covariance(statistics.at_nodes(kernels), v.diffusion)
-            )
+        b = drift[0]
+        systems = diffusion_systems(rule, statistics, self.problem.library, kernels, b.internal)
+        if rule.noise is not None:
+            covariance = noise_covariance(statistics.at_nodes(kernels), v.diffusion)
+            return joint_equations(systems, covariance, b.internal_factor)
         return _whitened(
             rule, systems[0], _whitening(kernels, statistics.cells, v, "diffusion")
         ), None

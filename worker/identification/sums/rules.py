@@ -33,10 +33,18 @@ class ScalarNoise:
                equation (M25)
     shape      (n_functions,) coefficients of a function of the state, one on average, to which the
                noise's variance is proportional; None for the same everywhere
+    known      whether the variance is that of a known rounding, else it is an unknown
+    shared     correlation of the noise of samples one stride and three apart; rounding errors have
+               one where a step is below half a quantum
     """
 
     variance: float
     shape: NDArray[np.float64] | None = None
+    known: bool = False
+    shared: tuple[float, float] = (0.0, 0.0)
+
+
+NO_NOISE = ScalarNoise(0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +143,7 @@ SCALAR_THROUGH_NOISE = SamplingRule(
     over=2,
     lead=1,
     overlapping=True,
-    noise=ScalarNoise(0.0),
+    noise=NO_NOISE,
 )
 """Rule of one variable, equations (M17) and (M32).
 
