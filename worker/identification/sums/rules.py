@@ -57,6 +57,8 @@ class SamplingRule:
     over               steps over which the drift is integrated; None for all m; of one variable
                        only
     lead               samples from the instrument's to X_0
+    past               weights of the samples before X_0, latest first, whose mean is the
+                       instrument; empty where it is the sample a stride before; of one variable
     order              power of the step with which the error of the rule goes
     overlapping        whether neighbouring windows share noise, so that residuals are correlated
     lags               number of later windows whose correlations V holds (M8a); 0 where errors come
@@ -74,6 +76,7 @@ class SamplingRule:
     order: int
     over: int | None = None
     lead: int = 0
+    past: tuple[float, ...] = ()
     overlapping: bool = False
     lags: int = 0
     persistent: bool = False
@@ -83,7 +86,10 @@ class SamplingRule:
     @property
     def windows(self) -> Windows:
         """Windows that the rule needs."""
-        return Windows(len(self.drift) + self.lead, self.stride, even=len(self.drift) > 2)
+        lead = 0 if self.past else self.lead
+        return Windows(
+            len(self.drift) + lead, self.stride, even=len(self.drift) > 2, past=self.past
+        )
 
     @property
     def errors_from_blocks(self) -> bool:
