@@ -360,7 +360,7 @@ def _of_residuals(fit: Fit, p: int, problem: Problem) -> Iterator[Finding]:
             "jumps. Look at the largest increments; a jump-diffusion needs another model.",
             {"kurtosis": moments.kurtosis},
         )
-    if fit.rounding is not None:
+    if raw.zero_steps > 0.05 and fit.rounding is not None:
         yield _rounded(fit, fit.rounding, problem)
     elif raw.zero_steps > 0.05:
         yield Finding(
