@@ -60,6 +60,11 @@ class ResidualMoments:
         return int(self.squares[2])
 
     @property
+    def mean_square(self) -> float:
+        """Mean square of the increments."""
+        return float(self.squares[1] / max(self.squares[2], 1.0))
+
+    @property
     def kurtosis(self) -> float:
         """Kurtosis: 3 for Gaussian noise, larger for jumps and heavy tails."""
         return (

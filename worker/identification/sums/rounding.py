@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from worker.identification.checks.residuals import ResidualMoments
 from worker.identification.data.trajectories import Scales, Trajectories
 from worker.identification.sums.rules import ScalarNoise
 
@@ -70,18 +69,16 @@ class Rounding:
         return ScalarNoise(self.quantum**2 / 12, known=True, shared=shared)
 
 
-def rounding_of(data: Trajectories, scales: Scales, raw: ResidualMoments) -> Rounding | None:
+def rounding_of(data: Trajectories, scales: Scales, mean_square: float) -> Rounding | None:
     """Measure the rounding of one variable; None where it is too fine to matter.
 
     Parameters
     ----------
     data, scales : trajectories, internal units
-    raw : residuals of the pairwise fit, with the increments' mean square
+    mean_square : that of the increments, internal units
     """
-    n = raw.n_windows
     quantum = quantum_of(data) / scales.unit
-    mean_square = float(raw.squares[1] / max(n, 1))
-    if not quantum**2 / 6 > MATERIAL * np.sqrt(2 / max(n, 1)) * mean_square:
+    if not quantum**2 / 6 > MATERIAL * np.sqrt(2 / data.n_increments) * mean_square:
         return None
     variance = own_variance(mean_square, quantum)
     stride = int(np.ceil((quantum / FARTHEST) ** 2 / variance))
