@@ -17,12 +17,11 @@ from worker.identification.data.trajectories import (
     chunks,
 )
 from worker.identification.estimation.fit import Solution
+from worker.identification.estimation.joint_regression import NoiseLine, joint_equations
 from worker.identification.estimation.problem import Problem, Shares
 from worker.identification.regression import (
-    NoiseLine,
     NormalEquations,
     calibrated,
-    joint_equations,
     no_data_under_kernels,
     noise_covariance,
     smooth_ratio,

@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 
 from worker.identification.checks.residuals import Residuals
 from worker.identification.estimation.fit import Coarse, Solution
+from worker.identification.estimation.joint_regression import NoiseLine
 from worker.identification.estimation.problem import (
     Problem,
     Shares,
     completed,
     components_of,
 )
-from worker.identification.regression import NoiseLine, NormalEquations
+from worker.identification.regression import NormalEquations
 from worker.identification.selection.best_subset import Estimate, estimate_on
 from worker.identification.selection.diffusion_terms import choose_up_to, estimate_up_to
 from worker.identification.selection.support_selection import choose

@@ -6,14 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from worker.identification.regression import (
-    NoiseLine,
-    Solution,
-    calibrated,
-    joint_equations,
-    solve,
-    whitened,
-)
+from worker.identification.estimation.joint_regression import NoiseLine, joint_equations
+from worker.identification.regression import Solution, calibrated, solve, whitened
 from worker.identification.sums.kernel_statistics import WeakSystem
 
 N_BLOCKS, N_KERNELS = 100, 12
