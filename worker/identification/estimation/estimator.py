@@ -64,8 +64,8 @@ Each round fits drift, then diffusion and variance, with the correction for the 
 LONGEST_EXPOSURE = 1.2
 """Longest exposure of motion blur that is corrected for [sampling intervals]."""
 
-MEMORY, SHARE_OF_PAST = 2.0, 10
-"""Times of the filter's decay that are averaged, and the part of a record that they may be."""
+MEMORY, LONGEST_PAST, SHARE_OF_PAST = 2.0, 100, 10
+"""Times of the filter's decay that are averaged, samples at most, and the part of a record."""
 
 SUSPICIOUS = 1.5
 """Standard errors of a negative correlation of residuals from which noise is looked for."""
@@ -248,8 +248,7 @@ def _through_noise_of_one(problem: Problem, plain: Fit, handling: NoiseHandling)
         rule, known = rule.at_stride(rounding.stride), rounding.noise
     found = _through_noise_at(problem, plain, rule, known or NO_NOISE)
     if found is not None and (handling == "corrected" or _is_found(found, known)):
-        better = _rule_for_noise(problem, found)
-        return (better != rule and _through_noise_at(problem, plain, better)) or found
+        return _refined(problem, plain, found)
     return None if known is None else _through_noise_at(problem, plain, rule, known, fixed=True)
 
 
@@ -389,26 +388,48 @@ def _fastest_rate(drift: Floats, sample: Sample) -> float:
     return float(np.abs(np.linalg.eigvals(slopes)).max())
 
 
-def _rule_for_noise(problem: Problem, found: Fit) -> SamplingRule:
-    """Return the rule with the stride and the instrument that this much noise asks for.
+def _refined(problem: Problem, plain: Fit, found: Fit) -> Fit:
+    """Repeat a fit through noise with the stride and the instrument that this noise asks for."""
+    while True:
+        assert found.statistics is not None, "there is one variable"
+        a, rate = _mean_diffusion_and_rate(problem, found.statistics, found)
+        before = replace(found.rule, noise=NO_NOISE)
+        rule = _rule_for_noise(problem, before, float(found.noise_variances[0]), a, rate)
+        again = None if rule == before else _through_noise_at(problem, plain, rule)
+        if a > 0 or again is None:
+            return again or found
+        found = again
+
+
+def _rule_for_noise(
+    problem: Problem, before: SamplingRule, variance: float, a: float, rate: float
+) -> SamplingRule:
+    """Return the rule with the stride and the instrument for noise of this variance.
 
     An increment's a m Δt reaches the noise's variance; m Δt stays below a fifth of a relaxation
     time, where the rule's own error sets in. The instrument is the mean of the samples before, with
-    the weights of the Kalman filter of a random walk.
+    the weights of the Kalman filter of a random walk. Where the noise hides the diffusion, four
+    times the stride may show it.
+
+    Parameters
+    ----------
+    problem : data
+    before : rule so far
+    variance : variance of the noise, internal units
+    a, rate : mean diffusion and relaxation rate, internal units
     """
-    assert found.statistics is not None, "there is one variable"
-    a, rate = _mean_diffusion_and_rate(problem, found.statistics, found)
-    variance, n = float(found.noise_variances[0]), problem.data.n_increments
-    if not (a > 0 and variance > 0):
-        return found.rule
-    stride = max(1, int(min(variance / a, 0.2 / rate if rate > 0 else np.inf, n / 1000)))
-    ratio = a / variance
+    if not variance > 0:
+        return before
+    hidden, stride, n = not a > 0, before.windows.stride, problem.data.n_increments
+    wanted = 4 * stride if hidden else min(variance / a, 0.2 / rate if rate > 0 else np.inf)
+    stride = max(stride, int(min(wanted, n / 1000)))
+    ratio = 1 / stride if hidden else a / variance
     gain = (np.sqrt(ratio**2 + 4 * ratio) - ratio) / 2
-    longest = int(np.median(np.diff(problem.data.segments[:, :2]))) // SHARE_OF_PAST
-    weights = (1 - gain) ** np.arange(max(1, min(int(MEMORY / gain), longest)))
+    of_record = int(np.median(np.diff(problem.data.segments[:, :2]))) // SHARE_OF_PAST
+    count = max(1, min(int(MEMORY / gain), LONGEST_PAST, of_record))
+    weights = (1 - gain) ** np.arange(count)
     past = tuple((weights / weights.sum()).tolist())
-    stride = max(stride, found.rule.windows.stride)
-    return replace(found.rule, stride=stride, past=past, noise=NO_NOISE)
+    return replace(before, stride=stride, past=past)
 
 
 def _positive(covariance: Floats) -> Floats:

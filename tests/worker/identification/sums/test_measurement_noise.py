@@ -54,6 +54,17 @@ def test_drift_behind_noise_is_known_as_well_as_the_samples_before_let_it(paths,
         assert error < 1.42 * bound
 
 
+def test_a_diffusion_that_noise_hides_in_every_increment_is_found(fit) -> None:
+    # A hundred and eighty times the variance of an increment; a is 12 errors, by its information.
+    rho, generator = np.exp(-0.0005), np.random.default_rng(10)
+    x = lfilter([np.sqrt((1 - rho**2) / 2)], [1, -rho], generator.standard_normal(200_000))
+    y = x + 0.3 * generator.standard_normal(x.size)
+    drift, diffusion, _ = _values(fit(from_arrays([y], 0.0005)))
+    for (value, error), true in ((drift["x"], -1.0), (diffusion["1"], 1.0)):
+        assert abs(value - true) < 4 * error
+        assert error < 0.2
+
+
 @pytest.mark.parametrize("deviation", [0.2, 0.0])
 def test_noise_is_found_between_coarse_samples(deviation: float, fit) -> None:
     # At 0.4 relaxation times the slope that the trapezoid fits takes up most of the correlation.
