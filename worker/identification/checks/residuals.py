@@ -128,6 +128,12 @@ class ResidualMoments:
         return float(self.products[1] / pairs / (self.squares[0] / self.squares[2]))
 
     @property
+    def lag_one_covariance(self) -> tuple[float, float]:
+        """Covariance of neighbouring residuals, and its standard error."""
+        n, products, squares = (float(v) for v in self.products[:3])
+        return products / max(n, 1.0), float(np.sqrt(squares)) / max(n, 1.0)
+
+    @property
     def lag_one_z(self) -> float:
         """Lag-one product over its own standard error."""
         return float(self.products[1] / np.sqrt(self.products[2])) if self.products[2] > 0 else 0.0

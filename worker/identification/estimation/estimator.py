@@ -240,7 +240,8 @@ def _through_noise_of_one(problem: Problem, plain: Fit, handling: NoiseHandling)
     Where the noise exceeds an increment, the fit is repeated with increments over m samples from
     every sample: the diffusion's error is smallest where a m Δt is about the noise's variance.
     """
-    rounding = rounding_of(problem.data, problem.scales, plain.raw[0].mean_square)
+    (raw,) = plain.raw
+    rounding = rounding_of(problem.data, problem.scales, raw.mean_square, *raw.lag_one_covariance)
     if not (handling == "corrected" or rounding or _may_be_noisy(plain)):
         return None
     rule, known = SCALAR_THROUGH_NOISE, None

@@ -28,6 +28,11 @@ HARMONICS = 200
 FARTHEST = 2.0
 """Quanta per step's deviation up to which rounding acts like independent noise."""
 
+CERTAIN = 4.0
+"""Standard errors that the steps' covariance is from that of rounding where there is none.
+
+It must be less than half of it, too, since a drift that is fitted takes up a part."""
+
 MATERIAL = 0.5
 """Share of the diffusion's least relative error, √(2/n), beyond which rounding is corrected for."""
 
@@ -69,18 +74,28 @@ class Rounding:
         return ScalarNoise(self.quantum**2 / 12, known=True, shared=shared)
 
 
-def rounding_of(data: Trajectories, scales: Scales, mean_square: float) -> Rounding | None:
-    """Measure the rounding of one variable; None where it is too fine to matter.
+def rounding_of(
+    data: Trajectories, scales: Scales, mean_square: float, covariance: float, error: float
+) -> Rounding | None:
+    """Measure the rounding of one variable; None where there is none that matters.
+
+    Counts lie on a grid, too, without being rounded: their neighbouring steps are not
+    anticorrelated as those of rounded values are.
 
     Parameters
     ----------
     data, scales : trajectories, internal units
     mean_square : that of the increments, internal units
+    covariance, error : covariance of neighbouring residuals, internal units, and its standard error
     """
     quantum = quantum_of(data) / scales.unit
     if not quantum**2 / 6 > MATERIAL * np.sqrt(2 / data.n_increments) * mean_square:
         return None
     variance = own_variance(mean_square, quantum)
+    one, two = (shared_error(k * variance, quantum) for k in (1, 2))
+    expected = -(quantum**2) / 12 * (1 - 2 * one + two)
+    if covariance > expected / 2 and covariance - expected > CERTAIN * error:
+        return None
     stride = int(np.ceil((quantum / FARTHEST) ** 2 / variance))
     return Rounding(quantum, variance, max(1, min(stride, data.n_increments // 200)))
 

@@ -85,3 +85,17 @@ def test_noise_beyond_the_rounding_is_found(fit) -> None:
     error = identified.noise_error
     assert abs(variance - (0.04 + 0.01 / 12) / scales.unit**2) < 4 * error
     assert error < 0.1 * variance
+
+
+def test_counts_on_a_grid_are_not_rounded_values(fit) -> None:
+    # Jumps of ± q at rates that make b = −x and a = 1.
+    quantum, dt, generator = 0.2, 0.05, np.random.default_rng(7)
+    x = np.zeros(20_000)
+    for n in range(1, x.size):
+        up, down = dt / 2 * (1 / quantum**2 + np.array([-1, 1]) * x[n - 1] / quantum)
+        x[n] = x[n - 1] + quantum * (generator.poisson(up) - generator.poisson(down))
+    identified, _, scales = fit(from_arrays([np.round(x, 6)], dt))
+    assert identified.noise_variances[0] == 0
+    unit, e = scales.unit**2 / scales.time, identified.diffusion[0, 0].estimate
+    # By the law of rounding it would be a tenth smaller, six of these errors.
+    assert abs(e.raw[0] * unit - 1) < 4 * e.std_error[0] * unit
