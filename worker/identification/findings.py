@@ -26,6 +26,7 @@ from worker.identification.estimation.problem import Problem
 from worker.identification.selection.kernel_scores import KernelChoice, gain_of_narrower
 from worker.identification.selection.support_selection import Selected
 from worker.identification.sums.kernels import Kernels
+from worker.identification.sums.rules import ScalarNoise
 
 Floats = NDArray[np.float64]
 
@@ -139,7 +140,8 @@ def findings(fit: Fit, problem: Problem) -> Iterator[Finding]:
     yield from _measurement_noise(fit, problem)
     yield from _motion_blur(fit)
     yield from _by_variable(
-        fit, ((p, finding) for p in range(len(fit.raw)) for finding in _of_residuals(fit, p))
+        fit,
+        ((p, finding) for p in range(len(fit.raw)) for finding in _of_residuals(fit, p, problem)),
     )
     yield from _wrong_size(fit, problem)
     yield from _negative_diffusion(fit, problem)
@@ -323,6 +325,8 @@ def _measurement_noise(fit: Fit, problem: Problem) -> Iterator[Finding]:
         if p not in fit.noise_free and m.is_noisy
     ]
     variances = (fit.noise_variances * problem.space.units**2).tolist()
+    if fit.rounding is not None:
+        return
     if any(variances):
         each = [
             f"{v:.3g}" if len(names) == 1 else f"{v:.3g} in {name}"
@@ -366,7 +370,25 @@ def _motion_blur(fit: Fit) -> Iterator[Finding]:
         )
 
 
-def _of_residuals(fit: Fit, p: int) -> Iterator[Finding]:
+def _rounded(fit: Fit, rounding: ScalarNoise, problem: Problem) -> Finding:
+    quantum = float(np.sqrt(12 * rounding.variance)) * problem.scales.unit
+    stride, zeros = fit.rule.windows.stride, fit.raw[0].zero_steps
+    spaced = (
+        f" Increments are taken over {stride} sampling intervals, in which the process moves by "
+        "half a quantum."
+        if stride > 1
+        else ""
+    )
+    return Finding(
+        "quantised",
+        f"The values are rounded to multiples of {quantum:.3g}, and {100 * zeros:.0f} % of the "
+        "increments are exactly zero. The known variance of the rounding, a twelfth of that "
+        f"squared, was corrected for.{spaced}",
+        {"zero_share": zeros, "quantum": quantum, "stride": stride, "corrected": True},
+    )
+
+
+def _of_residuals(fit: Fit, p: int, problem: Problem) -> Iterator[Finding]:
     """Yield warnings about the residuals of one variable."""
     if p in fit.noise_free:
         return
@@ -383,7 +405,9 @@ def _of_residuals(fit: Fit, p: int) -> Iterator[Finding]:
             "jumps. Look at the largest increments; a jump-diffusion needs another model.",
             {"kurtosis": moments.kurtosis},
         )
-    if raw.zero_steps > 0.05:
+    if raw.zero_steps > 0.05 and fit.rounding is not None:
+        yield _rounded(fit, fit.rounding, problem)
+    elif raw.zero_steps > 0.05:
         yield Finding(
             "quantised",
             f"{100 * raw.zero_steps:.0f} % of the increments are exactly zero: the values are "

@@ -64,6 +64,11 @@ class ResidualMoments:
         return int(self.squares[2])
 
     @property
+    def mean_square(self) -> float:
+        """Mean square of the increments."""
+        return float(self.squares[1] / max(self.squares[2], 1.0))
+
+    @property
     def kurtosis(self) -> float:
         """Kurtosis: 3 for Gaussian noise, larger for jumps and heavy tails."""
         return (
@@ -125,6 +130,12 @@ class ResidualMoments:
         if not pairs or not self.squares[0]:
             return 0.0
         return float(self.products[1] / pairs / (self.squares[0] / self.squares[2]))
+
+    @property
+    def lag_one_covariance(self) -> tuple[float, float]:
+        """Covariance of neighbouring residuals, and its standard error."""
+        n, products, squares = (float(v) for v in self.products[:3])
+        return products / max(n, 1.0), float(np.sqrt(squares)) / max(n, 1.0)
 
     @property
     def lag_one_z(self) -> float:

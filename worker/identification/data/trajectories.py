@@ -265,6 +265,8 @@ class Windows:
     even           whether the steps of a window must be equal to two percent
     longest_step   step above which a window is left out [time]
     between        interval in which the first point must lie [state]
+    past           weights of the samples before the first point, latest first; their mean, which no
+                   noise of the points has part in, is one more point before the first
     """
 
     n_points: int = 2
@@ -272,6 +274,7 @@ class Windows:
     even: bool = False
     longest_step: float = np.inf
     between: tuple[float, float] = EVERYWHERE
+    past: tuple[float, ...] = ()
 
 
 PAIRS = Windows()
@@ -331,7 +334,8 @@ def chunks(
         do not ask for the block; no window then follows one of another block
     """
     first_of, last_of = data.segments[:, 0], data.segments[:, 1]
-    span = (windows.n_points - 1) * windows.stride
+    before = len(windows.past)
+    span = before + (windows.n_points - 1) * windows.stride
     start_time = _trajectory_starts(data)
     for block, begin, end, starts in _spans(edges, every, joined):
         values = np.asarray(data.states[begin : end + span, 0])
@@ -343,30 +347,39 @@ def chunks(
         segment = _segment_of(index, last_of)
         inside = (index >= first_of[segment]) & (index + span < last_of[segment])
         points = [
-            slice(k * windows.stride, k * windows.stride + n) for k in range(windows.n_points)
+            slice(before + k * windows.stride, before + k * windows.stride + n)
+            for k in range(windows.n_points)
         ]
         steps = np.array([times[b] - times[a] for a, b in pairwise(points)])
         inside &= (steps <= windows.longest_step).all(axis=0)
         if windows.even:
             inside &= np.ptp(steps, axis=0) <= 0.02 * steps[0]
+        if before:
+            mean_step = (times[points[0]] - times[:n]) / before
+            inside &= np.abs(mean_step * windows.stride - steps[0]) <= 0.02 * steps[0]
+            steps = np.concatenate([steps[:1], steps])
         if windows.between != EVERYWHERE:
-            inside &= (values[points[0]] >= windows.between[0]) & (
-                values[points[0]] <= windows.between[1]
-            )
+            first = values[max(before - 1, 0) :][:n]
+            inside &= (first >= windows.between[0]) & (first <= windows.between[1])
         if not inside.any():
             continue
         follows = np.zeros(n, dtype=np.bool_)
         follows[1:] = inside[1:] & inside[:-1] & (segment[1:] == segment[:-1])
         follows[[start - begin for start in starts if start < begin + n]] = False
-        states = np.empty((windows.n_points, n))
-        states[0] = (values[points[0]] - scales.origin) / scales.unit
+        extra = int(before > 0)
+        states = np.empty((windows.n_points + extra, n))
+        states[extra] = (values[points[0]] - scales.origin) / scales.unit
         if period is not None:
-            states[0] -= 2 * np.round(states[0] / 2)
-        for k, (a, b) in enumerate(pairwise(points)):
-            difference = values[b] - values[a]
+            states[extra] -= 2 * np.round(states[extra] / 2)
+        for k, (a, b) in enumerate(pairwise(points), start=extra):
+            states[k + 1] = states[k] + _difference(values, a, b, period) / scales.unit
+        if before:
+            for k, weight in enumerate(windows.past):
+                earlier = slice(before - 1 - k, before - 1 - k + n)
+                distance = _difference(values, points[0], earlier, period)
+                states[0] = (states[0] if k else states[1]) + weight * distance / scales.unit
             if period is not None:
-                difference = difference - period * np.round(difference / period)
-            states[k + 1] = states[k] + difference / scales.unit
+                states -= 2 * np.round(states[0] / 2)
         keep = slice(None) if inside.all() else inside
         yield Chunk(
             block=block,
@@ -375,6 +388,14 @@ def chunks(
             follows=follows[keep],
             elapsed=((times[:n] - start_time[segment]) / scales.time)[keep],
         )
+
+
+def _difference(values: Floats, a: slice, b: slice, period: float | None) -> Floats:
+    """Compute the distance from samples to others, the shorter way round where periodic."""
+    difference = values[b] - values[a]
+    if period is not None:
+        difference = difference - period * np.round(difference / period)
+    return np.asarray(difference)
 
 
 def _spans(edges: Integers, every: int, joined: bool) -> Iterator[tuple[int, int, int, list[int]]]:

@@ -1,5 +1,6 @@
 """Supports and coefficients of every component, from equations of either kind."""
 
+from collections.abc import Sequence
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -7,13 +8,14 @@ from numpy.typing import NDArray
 
 from worker.identification.checks.residuals import Residuals
 from worker.identification.estimation.fit import Coarse, Solution
+from worker.identification.estimation.joint_regression import NoiseLine
 from worker.identification.estimation.problem import (
     Problem,
     Shares,
     completed,
     components_of,
 )
-from worker.identification.regression import NoiseLine, NormalEquations
+from worker.identification.regression import NormalEquations
 from worker.identification.selection.best_subset import Estimate, estimate_on
 from worker.identification.selection.diffusion_terms import choose_up_to, estimate_up_to
 from worker.identification.selection.support_selection import choose
@@ -60,7 +62,12 @@ class Equations(Protocol):
         ...
 
     def of_diffusion(
-        self, pair: Pair, shares: Shares, drift: Floats, v: Any, rule: SamplingRule | None = None
+        self,
+        pair: Pair,
+        shares: Shares,
+        drift: Sequence[Estimate],
+        v: Any,
+        rule: SamplingRule | None = None,
     ) -> tuple[NormalEquations, NoiseLine | None]:
         """Return the equations of a component of the tensor. Raises NoDataUnderKernels.
 
@@ -70,7 +77,7 @@ class Equations(Protocol):
         ----------
         pair : numbers of the variables
         shares : component as a mean of pairs
-        drift : (d, n_functions) internal coefficients
+        drift : estimates of the drift, by variable
         v : covariances of the equations' noise
         rule : sampling rule, if another one
         """
@@ -120,7 +127,9 @@ def solve(problem: Problem, equations: Equations, v: Any, *, briefly: bool = Fal
         by_other = None if other is None else equations.of_drift(p, v, other)
         drift.append(choose(found, by_other, library, n_windows, criterion, briefly=briefly))
         condition = max(condition, found.condition)
-    b, noise, diffusion = np.stack([s.estimate.internal for s in drift]), None, {}
+    b, diffusion = [s.estimate for s in drift], {}
+    noise: Floats | None = None
+    noise_error = 0.0
     for pair, shares in components_of(problem).items():
         problem.tell(f"choosing the terms of the diffusion {names[pair[0]]},{names[pair[1]]}")
         found, line = equations.of_diffusion(pair, shares, b, v)
@@ -129,10 +138,17 @@ def solve(problem: Problem, equations: Equations, v: Any, *, briefly: bool = Fal
         selected = choose_up_to(
             degree, found, by_other, library, n_windows, criterion, briefly=briefly
         )
-        noise = None if line is None else np.array([[line.at(selected.estimate.internal)]])
+        if line is not None:
+            noise = np.array([[line.at(selected.estimate.internal)]])
+            noise_error = line.error(selected.estimate.internal_factor)
         diffusion[pair] = selected
     return Solution(
-        equations.rule, tuple(drift), completed(problem, diffusion, ()), condition, noise
+        equations.rule,
+        tuple(drift),
+        completed(problem, diffusion, ()),
+        condition,
+        noise,
+        noise_error,
     )
 
 
@@ -157,13 +173,13 @@ def re_estimated(problem: Problem, equations: Equations, v: Any, model: Solution
         estimate_on(equations.of_drift(p, v), problem.library, s.estimate.support)
         for p, s in enumerate(model.drift)
     ]
-    known = [estimate.internal for estimate in drift if estimate is not None]
+    known = [estimate for estimate in drift if estimate is not None]
     if len(known) < len(drift):
         return undetermined
     return tuple(drift), {
         pair: estimate_up_to(
             problem.diffusion_degree,
-            equations.of_diffusion(pair, shares, np.stack(known), v)[0],
+            equations.of_diffusion(pair, shares, known, v)[0],
             problem.library,
             model.diffusion[pair].estimate.support,
         )

@@ -1,6 +1,6 @@
 """Whitened equations of every component of drift and diffusion, from direct sums (§11)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -19,6 +19,7 @@ from worker.identification.regression import (
     whitened,
     with_block_errors,
 )
+from worker.identification.selection.best_subset import Estimate
 from worker.identification.selection.diffusion_terms import functions_of, terms_up_to
 from worker.identification.sums.block_sums import blocks_between
 from worker.identification.sums.instruments import Instruments
@@ -209,15 +210,15 @@ class JointEquations:
         self,
         pair: Pair,
         shares: Shares,
-        drift: Floats,
+        drift: Sequence[Estimate],
         v: Covariances,
         rule: SamplingRule | None = None,
     ) -> tuple[NormalEquations, None]:
         """Return the equations of a component of the tensor."""
         products, rule = self.statistics.products, rule or self.rule
+        b = np.stack([estimate.internal for estimate in drift])
         response = sum(
-            w * products.diffusion_response(rule, each, drift, self.noise)
-            for each, w in shares.items()
+            w * products.diffusion_response(rule, each, b, self.noise) for each, w in shares.items()
         )
         design = products.diffusion_design(rule, self.noise)
         if self._diffusion_functions is not None:

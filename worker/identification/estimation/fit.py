@@ -14,7 +14,7 @@ from worker.identification.selection.support_selection import Selected
 from worker.identification.sums.instruments import Instruments
 from worker.identification.sums.kernel_statistics import KernelStatistics
 from worker.identification.sums.kernels import Kernels
-from worker.identification.sums.rules import SamplingRule
+from worker.identification.sums.rules import SamplingRule, ScalarNoise
 from worker.identification.sums.window_products import Pair
 from worker.identification.sums.window_statistics import Sample
 
@@ -32,6 +32,7 @@ class Solution:
     diffusion   components by pair p ≤ q; one known to be zero has an empty support and no path
     condition   largest condition number of the column-normalised whitened drift designs
     noise       (d, d) covariance of the measurement noise; None where the rule has none
+    noise_error standard error of the variance of one variable's measurement noise
     """
 
     rule: SamplingRule
@@ -39,6 +40,7 @@ class Solution:
     diffusion: Mapping[Pair, Selected]
     condition: float
     noise: Floats | None = None
+    noise_error: float = 0.0
 
     @property
     def coefficients(self) -> Floats:
@@ -101,6 +103,12 @@ class Fit(Solution):
     def noise_variances(self) -> Floats:
         """Variances of the measurement noise, zero where none was corrected for; (d,)."""
         return np.zeros(len(self.drift)) if self.noise is None else np.diag(self.noise).clip(min=0)
+
+    @property
+    def rounding(self) -> ScalarNoise | None:
+        """Rounding that was corrected for as measurement noise of a known variance, or None."""
+        noise = self.rule.noise
+        return noise if noise is not None and noise.known else None
 
     def components_at_double_step(self) -> Iterator[tuple[str, Selected, Floats | None]]:
         """Yield each component's name, estimate, and raw coefficients at twice the step or None."""

@@ -32,11 +32,14 @@ class WeakSystem:
     response   (n_blocks, n_kernels)
     noise      (n_blocks, n_kernels)   factor of the variance of measurement noise, where that is an
                                        unknown
+    drift      (n_kernels, n_functions)    slope of the response in the drift's coefficients, where
+                                           their error counts
     """
 
     design: Floats
     response: Floats
     noise: Floats | None = None
+    drift: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

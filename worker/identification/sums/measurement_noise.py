@@ -77,15 +77,23 @@ def diffusion_systems(
     sums, noise = statistics.sums, _noise(rule)
     at_zero, _, one, three, cross_one, cross_three = _corrected(sums, library, noise.variance)
     twice = 2 * (sums[..., 0] if noise.shape is None else at_zero @ noise.shape)
-    slope = 2 * (derivative_matrix(library, 0).T @ drift)
-    # E[(y_j − y₀) b̃(y_j)] has the noise's variance times b′ in it for j > 0; both rules weigh y₀
-    # alike.
-    return tuple(
-        WeakSystem(design, square - cross @ drift, twice - (design - weights[0] * at_zero) @ slope)
-        for design, square, cross, weights in (
-            (one, sums[..., 2], cross_one, OVER_ONE),
-            (three, sums[..., 3], cross_three, OVER_THREE),
-        )
+    derivative = derivative_matrix(library, 0).T
+
+    def system(
+        design: Floats, square: Floats, cross: Floats, weight: float, shared: float
+    ) -> WeakSystem:
+        # E[(y_j − y₀) b̃(y_j)] has the noise's variance times b′ in it for j > 0; both rules weigh
+        # y₀ alike.
+        slope = 2 * (design - weight * at_zero) @ derivative
+        response, factor = square - cross @ drift, (1 - shared) * twice - slope @ drift
+        of_drift = (noise.variance * slope - cross).sum(axis=0)
+        if noise.known:
+            return WeakSystem(design, response - noise.variance * factor, drift=of_drift)
+        return WeakSystem(design, response, factor, of_drift)
+
+    return (
+        system(one, sums[..., 2], cross_one, OVER_ONE[0], noise.shared[0]),
+        system(three, sums[..., 3], cross_three, OVER_THREE[0], noise.shared[1]),
     )
 
 
@@ -112,7 +120,8 @@ def window_residuals(
     known = a + 2 * distance * b
     # y₀ shares its noise alone with the other samples, and none of that is in b(y₀).
     known[1:] -= 2 * noise.variance * b_slope[1:]
-    squares = distance[3] ** 2 - 2 * noise.variance * (1.0 if noise.shape is None else level[0])
+    own = 1 - noise.shared[1] if noise.shape is None else level[0]
+    squares = distance[3] ** 2 - 2 * noise.variance * own
     return distance[2] - _combined(OVER_TWO, b), squares - _combined(OVER_THREE, known)
 
 

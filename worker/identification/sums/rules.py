@@ -33,10 +33,18 @@ class ScalarNoise:
                equation (M25)
     shape      (n_functions,) coefficients of a function of the state, one on average, to which the
                noise's variance is proportional; None for the same everywhere
+    known      whether the variance is that of a known rounding, else it is an unknown
+    shared     correlation of the noise of samples one stride and three apart; rounding errors have
+               one where a step is below half a quantum
     """
 
     variance: float
     shape: NDArray[np.float64] | None = None
+    known: bool = False
+    shared: tuple[float, float] = (0.0, 0.0)
+
+
+NO_NOISE = ScalarNoise(0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,8 @@ class SamplingRule:
     over               steps over which the drift is integrated; None for all m; of one variable
                        only
     lead               samples from the instrument's to X_0
+    past               weights of the samples before X_0, latest first, whose mean is the
+                       instrument; empty where it is the sample a stride before; of one variable
     order              power of the step with which the error of the rule goes
     overlapping        whether neighbouring windows share noise, so that residuals are correlated
     lags               number of later windows whose correlations V holds (M8a); 0 where errors come
@@ -66,6 +76,7 @@ class SamplingRule:
     order: int
     over: int | None = None
     lead: int = 0
+    past: tuple[float, ...] = ()
     overlapping: bool = False
     lags: int = 0
     persistent: bool = False
@@ -75,7 +86,10 @@ class SamplingRule:
     @property
     def windows(self) -> Windows:
         """Windows that the rule needs."""
-        return Windows(len(self.drift) + self.lead, self.stride, even=len(self.drift) > 2)
+        lead = 0 if self.past else self.lead
+        return Windows(
+            len(self.drift) + lead, self.stride, even=len(self.drift) > 2, past=self.past
+        )
 
     @property
     def errors_from_blocks(self) -> bool:
@@ -135,7 +149,7 @@ SCALAR_THROUGH_NOISE = SamplingRule(
     over=2,
     lead=1,
     overlapping=True,
-    noise=ScalarNoise(0.0),
+    noise=NO_NOISE,
 )
 """Rule of one variable, equations (M17) and (M32).
 

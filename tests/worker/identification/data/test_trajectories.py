@@ -84,6 +84,28 @@ def test_a_periodic_coordinate_takes_the_shorter_way_round() -> None:
     assert max(abs(c.left).max() for c in walked) <= 1
 
 
+@pytest.mark.parametrize("period", [None, 2.0])
+def test_the_mean_of_the_samples_before_is_the_first_point(period: float | None) -> None:
+    path = np.cumsum(0.1 * np.random.default_rng(3).standard_normal(400))
+    seen = path if period is None else path % period
+    data = from_arrays([seen[:150], seen[150:]], 1.0)
+    scales, weights, stride = measure_scales(data, period), (0.5, 0.3, 0.2), 4
+    windows = Windows(3, stride, even=True, past=weights)
+    (chunk,) = chunks(data, scales, block_edges(data, 1), windows, period=period)
+    starts = [n for part in ((3, 150), (153, 400)) for n in range(part[0], part[1] - 2 * stride)]
+    assert chunk.size == len(starts)
+    mean = np.array([sum(w * path[n - 1 - k] for k, w in enumerate(weights)) for n in starts])
+    points = np.array([path[[n, n + stride, n + 2 * stride]] for n in starts])
+    np.testing.assert_allclose(
+        (chunk.states[1:] - chunk.states[0]).T, (points - mean[:, None]) / scales.unit, atol=1e-12
+    )
+    expected = (mean - scales.origin) / scales.unit
+    if period is not None:
+        expected -= 2 * np.round(expected / 2)
+    np.testing.assert_allclose(chunk.states[0], expected, atol=1e-12)
+    assert (chunk.steps == stride).all()
+
+
 def test_few_samples_and_constant_data_are_refused_in_words() -> None:
     with pytest.raises(TooFewSamples, match="Too few samples: 6 increments"):
         measure_scales(from_arrays([np.arange(7.0)], 1.0))

@@ -41,6 +41,44 @@ def test_noise_is_found_and_corrected(deviation: float, paths, fit) -> None:
     assert variance == pytest.approx(deviation**2, rel=0.05 if deviation > 0.02 else 0.1)
 
 
+def test_drift_behind_noise_is_known_as_well_as_the_samples_before_let_it(paths, fit) -> None:
+    x = paths("double-well", 20, 0.01, 10_000)
+    y = x + 0.2 * np.random.default_rng(0).standard_normal(x.shape)
+    drift, _, _ = _values(fit(from_arrays(list(y), 0.01)))
+    functions = np.stack([x.ravel(), x.ravel() ** 3])
+    bounds = np.sqrt(np.diag(np.linalg.inv(functions @ functions.T * 0.01 / 0.25)))
+    for bound, (term, true) in zip(bounds, (("x", 1.0), ("x^3", -1.0)), strict=True):
+        value, error = drift[term]
+        assert abs(value - true) < 4 * error
+        # With the sample a stride before as instrument it is 1.49 and 1.64 bounds.
+        assert error < 1.42 * bound
+
+
+def test_a_diffusion_that_noise_hides_in_every_increment_is_found(fit) -> None:
+    # A hundred and eighty times the variance of an increment; a is 12 errors, by its information.
+    rho, generator = np.exp(-0.0005), np.random.default_rng(10)
+    x = lfilter([np.sqrt((1 - rho**2) / 2)], [1, -rho], generator.standard_normal(200_000))
+    y = x + 0.3 * generator.standard_normal(x.size)
+    drift, diffusion, _ = _values(fit(from_arrays([y], 0.0005)))
+    for (value, error), true in ((drift["x"], -1.0), (diffusion["1"], 1.0)):
+        assert abs(value - true) < 4 * error
+        assert error < 0.2
+
+
+@pytest.mark.parametrize("deviation", [0.2, 0.0])
+def test_noise_is_found_between_coarse_samples(deviation: float, fit) -> None:
+    # At 0.4 relaxation times the slope that the trapezoid fits takes up most of the correlation.
+    rho, generator = np.exp(-0.4), np.random.default_rng(9)
+    x = lfilter([np.sqrt((1 - rho**2) / 2)], [1, -rho], generator.standard_normal(10_000))
+    y = x + deviation * generator.standard_normal(x.size)
+    _, diffusion, variance = _values(fit(from_arrays([y], 0.4)))
+    value, error = diffusion["1"]
+    assert abs(value - 1.0) < 4 * error
+    assert (variance > 0) == (deviation > 0)
+    plain, _, _ = fit(from_arrays([y], 0.4), noise="none")
+    assert plain.raw[0].lag_one_z > -4
+
+
 def test_uncorrected_the_same_data_are_off_by_more_than_half(paths, fit) -> None:
     x = paths("double-well", 20, 0.01, 10_000)
     y = x + 0.1 * np.random.default_rng(0).standard_normal(x.shape)

@@ -1,9 +1,13 @@
 """Equations that share noise, and windows that share increments: their weights and their errors."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from worker.identification.regression import calibrated, joint_equations, solve, whitened
+from worker.identification.estimation.joint_regression import NoiseLine, joint_equations
+from worker.identification.regression import Solution, calibrated, solve, whitened
 from worker.identification.sums.kernel_statistics import WeakSystem
 
 N_BLOCKS, N_KERNELS = 100, 12
@@ -11,6 +15,7 @@ KERNELS = np.random.default_rng(0).normal(size=(N_KERNELS, 3))
 KERNELS[:, 0] = 1.0  # as for the constant function, which one equation cannot tell from the noise
 COVARIANCE = np.diag(np.linspace(0.5, 2.0, N_KERNELS))
 TOGETHER = np.array([[1.0, 0.6], [0.6, 9.0]])
+SLOPE = 4 * KERNELS  # of the response in the drift's coefficients
 TRUE, VARIANCE = np.array([1.0, -2.0, 0.5]), 0.7
 
 
@@ -31,10 +36,18 @@ def _systems(seed: int) -> tuple[WeakSystem, WeakSystem]:
         np.broadcast_to(steps * KERNELS / N_BLOCKS, (N_BLOCKS, N_KERNELS, 3)) for steps in (1, 3)
     ]
     one, three = (
-        WeakSystem(design, design @ TRUE + VARIANCE * noise + errors[:, e], noise)
+        WeakSystem(design, design @ TRUE + VARIANCE * noise + errors[:, e], noise, SLOPE)
         for e, design in enumerate(designs)
     )
     return one, three
+
+
+def _joint(systems: Sequence[WeakSystem], drift_error: float = 0.0) -> tuple[Solution, NoiseLine]:
+    equations, line = joint_equations(systems, COVARIANCE, drift_error * np.eye(3))
+    solution = solve(equations, np.eye(3))
+    assert solution is not None
+    assert line is not None
+    return solution, line
 
 
 def test_two_equations_are_as_exact_as_least_squares_that_knows_their_covariance() -> None:
@@ -47,9 +60,7 @@ def test_two_equations_are_as_exact_as_least_squares_that_knows_their_covariance
     known = np.linalg.inv(design.T @ np.linalg.solve(np.kron(TOGETHER, COVARIANCE), design))
     found, claimed, variances = [], [], []
     for seed in range(200):
-        equations, line = joint_equations(_systems(seed), COVARIANCE)
-        solution = solve(equations, np.eye(3))
-        assert solution is not None
+        solution, line = _joint(_systems(seed))
         found.append(solution.values)
         claimed.append(np.diag(solution.covariance))
         variances.append(line.at(solution.values))
@@ -68,10 +79,26 @@ def test_one_equation_alone_knows_less() -> None:
     for seed in range(50):
         systems = _systems(seed)
         for found, chosen in ((joint, systems), (alone, systems[1:])):
-            solution = solve(joint_equations(chosen, COVARIANCE)[0], np.eye(3)[1:])
+            equations, _ = joint_equations(chosen, COVARIANCE, np.zeros((3, 3)))
+            solution = solve(equations, np.eye(3)[1:])
             assert solution is not None
             found.append(solution.values)
     assert np.std(alone, axis=0).sum() > 1.2 * np.std(joint, axis=0).sum()
+
+
+@pytest.mark.parametrize("carried", [True, False])
+def test_the_error_of_the_drift_is_in_the_errors_of_the_diffusion(carried: bool) -> None:
+    generator, deviation, found, claimed = np.random.default_rng(4), 0.5, [], []
+    for seed in range(200):
+        off = deviation * generator.standard_normal(3)
+        systems = [replace(s, response=s.response + SLOPE @ off / N_BLOCKS) for s in _systems(seed)]
+        solution, line = _joint(systems, deviation if carried else 0.0)
+        found.append([*solution.values, line.at(solution.values)])
+        root = np.linalg.cholesky(solution.covariance)
+        claimed.append([*np.sqrt(np.diag(solution.covariance)), line.error(root)])
+    ratio = np.std(found, axis=0) / np.mean(claimed, axis=0)
+    # The negative control does not carry it.
+    assert np.all(ratio < 1.2) == carried
 
 
 @pytest.mark.parametrize("seen", [1, 2])
