@@ -45,14 +45,6 @@ WRONG_SIZE = 0.1
 CLEARLY = 3.0
 """Standard errors of that difference from which it is said."""
 
-MISFIT_LEVEL = 0.005
-"""p-value of the test of fit from which the drift counts as wrong."""
-
-MATERIAL_MISFIT = 0.05
-"""Difference of the drift, over the root mean square of the model's, that is worth a warning.
-
-Paths of exact Euler steps differ from the trapezoid's rule by less."""
-
 MATERIAL_GAIN = 1.5
 """Ratio of variances beyond which kernels are too wide: standard errors are a quarter larger."""
 
@@ -637,21 +629,20 @@ def wrong_drift(misfit: Misfit | None, variable: str) -> Iterator[Finding]:
 
     variable   name of the variable
     """
-    if misfit is None or misfit.p_value > MISFIT_LEVEL:
+    if misfit is None or not misfit.is_material:
         return
     low, high, at, difference, error = misfit.worst()
-    if abs(difference) < MATERIAL_MISFIT * misfit.size:
-        return
     side = "above" if difference > 0 else "below"
     yield Finding(
         "drift-misfit",
         f"The fitted drift does not describe the data (Hansen's J test, p = {misfit.p_value:.1g}). "
         f"Between {variable} = {low:.4g} and {high:.4g} the data's drift is {side} the model's, by "
         f"{abs(difference):.2g} ± {error:.1g} at {variable} = {at:.4g}, where the model's drift is "
-        f"of size {misfit.size:.2g} on average. The confidence intervals do not contain this "
-        "error. No combination of the library's terms may fit: raise library.polynomial_degree, "
-        "or name a function that saturates or oscillates in library.extra_terms, such as "
-        "tanh(x) or x/(1+x^2). Or the sampling interval is too coarse for the sampling rule.",
+        f"of size {misfit.size:.2g} on average. The band of the drift is widened to what the data "
+        "say; intervals of coefficients, rates and times do not contain this error. No combination "
+        "of the library's terms may fit: raise library.polynomial_degree, or name a function that "
+        "saturates or oscillates in library.extra_terms, such as tanh(x) or x/(1+x^2). Or the "
+        "sampling interval is too coarse for the sampling rule.",
         {
             "p_value": misfit.p_value,
             "range": [low, high],

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaincc
+from scipy.special import gammaincc, ndtri
 
 from worker.identification.data.trajectories import Scales
 from worker.identification.estimation.fit import Fit
@@ -27,11 +27,21 @@ SMOOTHING_IN_SPACINGS = 0.4
 """Bandwidth of the smooth difference. What a fit leaves over changes sign several times: twice as
 wide, a difference of 0.25 in −tanh(3x) is 0.11."""
 
+SMOOTHED_AWAY = 2.0
+"""Largest difference over the largest smooth difference: 1.8 to 2.4 for −tanh(3x) and
+−x + 1.5 sin 3x, fitted by a cubic to 40 000 samples."""
+
 FREE = 0.3
 """Share of a direction's variance that the fit must leave for the direction to be tested."""
 
 WIDER = 1.2
 """Least bandwidth of a sum of the fit's kernels, in theirs."""
+
+SIGNIFICANT = 0.005
+"""p-value of the test below which the drift counts as wrong."""
+
+MATERIAL = 0.05
+"""Difference of the drift, over the root mean square of the model's, from which it matters."""
 
 FEWEST_BLOCKS = 8
 """Blocks below which their scatter gives no standard error."""
@@ -66,6 +76,31 @@ class Misfit:
     degrees: int
     p_value: float
     size: float
+
+    @property
+    def is_material(self) -> bool:
+        """Whether the data contradict the drift, by more than a trace of it."""
+        return self.p_value <= SIGNIFICANT and abs(self.worst()[3]) >= MATERIAL * self.size
+
+    def widened(self, states: Floats, model: Floats, band: Floats, confidence: float) -> Floats:
+        """Widen a band of the drift by the size of the misfit, if the data contradict the drift.
+
+        What a fit leaves over changes sign between the kernels, and its place is not known.
+
+        Parameters
+        ----------
+        states : (n,) states [state]
+        model : (n,) drift of the model there [state/time]
+        band : (2, n) lower and upper end for the model's terms [state/time]
+        confidence : coverage of the band for the smooth difference
+        """
+        if not self.is_material:
+            return band
+        difference, error = self.at(states)
+        largest = float(np.nanmax(np.abs(difference), initial=abs(self.worst()[3])))
+        reach = SMOOTHED_AWAY * largest + float(ndtri((1 + confidence) / 2)) * error
+        # Away from the data the error is nan, and the band stays.
+        return np.stack([np.fmin(band[0], model - reach), np.fmax(band[1], model + reach)])
 
     def at(self, states: Floats) -> tuple[Floats, Floats]:
         """Evaluate at states (n,): smooth estimate less model, and its standard error [state/time].

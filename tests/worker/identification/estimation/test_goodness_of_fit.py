@@ -8,8 +8,9 @@ import pytest
 from benchmarks.simulation import simulate
 from contract.identification import IdentificationParameters
 from worker import pipeline
+from worker.comparison.plot_data import curves_of
 from worker.identification.data.trajectories import from_arrays
-from worker.identification.findings import MISFIT_LEVEL
+from worker.identification.estimation.goodness_of_fit import SIGNIFICANT
 from worker.identification.identified_model import IdentifiedModel
 from worker.jobs.parameters import settings_of
 
@@ -77,6 +78,21 @@ def test_a_drift_outside_the_library_is_named_with_its_place(drift: Function) ->
 
 
 @pytest.mark.slow
+def test_the_band_of_a_drift_outside_the_library_holds_it() -> None:
+    held, alone = [], []
+    for seed in range(3):
+        model = _identified(_pulled, seed, n_steps=200)
+        for share, misfit in ((held, model.misfit), (alone, None)):
+            drift = curves_of(model.process, model.draws, (-0.6, 0.6), misfit=misfit)
+            band, truth = drift.drift.band, _pulled(drift.grid)
+            assert band is not None
+            share.append(np.mean((band[0] <= truth) & (truth <= band[1])))
+    assert np.mean(held) > 0.9
+    # Negative control: the band of the model's terms.
+    assert np.mean(alone) < 0.7
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("drift", "dt"), [(_linear, 0.05), (_double_well, 0.05), (_double_well, 0.2)]
 )
@@ -87,7 +103,7 @@ def test_a_drift_in_the_library_fits(drift: Function, dt: float) -> None:
     assert not any("drift-misfit" in _codes(model) for model in found)
     # Uniform where the model is right: four p-values below 0.1 are one case in 10 000.
     assert p_values.max() > 0.1
-    assert p_values.min() > MISFIT_LEVEL
+    assert p_values.min() > SIGNIFICANT
 
 
 def test_the_right_function_among_the_terms_fits() -> None:
