@@ -17,6 +17,7 @@ from worker.identification.data.trajectories import (
     chunks,
 )
 from worker.identification.estimation.fit import Solution
+from worker.identification.estimation.least_errors import LeastErrors
 from worker.identification.estimation.problem import Problem, Shares
 from worker.identification.regression import (
     NoiseLine,
@@ -231,12 +232,14 @@ class CellEquations:
     """Equations of one variable by one rule, from sums in cells; see `components.Equations`.
 
     at_nodes   statistics without kernels, where there are several to choose from
+    least      errors that coefficients have at least, where trajectories differ
     """
 
     problem: Problem
     rule: SamplingRule
     statistics: KernelStatistics
     at_nodes: KernelStatistics | None = None
+    least: LeastErrors | None = None
 
     @property
     def n_windows(self) -> int:
@@ -257,7 +260,9 @@ class CellEquations:
         """Return the equations of the drift."""
         rule = rule or self.rule
         whitening = _whitening(self.problem.kernels, self.statistics.cells, v, "drift")
-        return _whitened(rule, drift_system(rule, self.statistics, self.problem.library), whitening)
+        system = drift_system(rule, self.statistics, self.problem.library)
+        found = _whitened(rule, system, whitening)
+        return found if self.least is None else self.least.of_drift(p, found)
 
     def of_diffusion(
         self,
@@ -270,13 +275,14 @@ class CellEquations:
         """Return the equations of the diffusion, and the line of an unknown measurement noise."""
         rule, statistics, kernels = rule or self.rule, self.statistics, self.problem.kernels
         systems = diffusion_systems(rule, statistics, self.problem.library, kernels, drift[0])
+        line: NoiseLine | None = None
         if systems[0].noise is not None:
-            return joint_equations(
-                systems, noise_covariance(statistics.at_nodes(kernels), v.diffusion)
-            )
-        return _whitened(
-            rule, systems[0], _whitening(kernels, statistics.cells, v, "diffusion")
-        ), None
+            variance = noise_covariance(statistics.at_nodes(kernels), v.diffusion)
+            found, line = joint_equations(systems, variance)
+        else:
+            whitening = _whitening(kernels, statistics.cells, v, "diffusion")
+            found = _whitened(rule, systems[0], whitening)
+        return found if self.least is None else self.least.of_diffusion(pair, found), line
 
     def residuals(self, model: Solution) -> Residuals:
         """Measure the residuals of a model."""
@@ -300,7 +306,8 @@ class CellEquations:
     def at_double_step(self, every: int) -> "CellEquations":
         """Return the equations at twice the step from each k-th block."""
         rule = self.rule.at_stride(2 * self.rule.stride)
-        return CellEquations(self.problem, rule, gather_for(self.problem, rule, every))
+        found = gather_for(self.problem, rule, every)
+        return CellEquations(self.problem, rule, found, least=self.least)
 
     def of_blocks(self, every: int) -> "CellEquations":
         """Return the equations of each k-th block only."""
