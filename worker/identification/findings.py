@@ -15,6 +15,7 @@ from grammar.terms import variable_name
 from worker.identification.checks.markov_tests import ScoreTests
 from worker.identification.checks.reflecting_boundaries import Walls
 from worker.identification.checks.residuals import SIGNIFICANT, ResidualMoments, ResidualSums
+from worker.identification.checks.trajectory_tests import TrajectoryTests
 from worker.identification.checks.visited_states import empty_arc, indefinite
 from worker.identification.data.library import Library
 from worker.identification.data.preconditions import dependences
@@ -136,10 +137,114 @@ def findings(fit: Fit, problem: Problem) -> Iterator[Finding]:
         ((p, finding) for p in range(len(fit.raw)) for finding in _of_residuals(fit, p, problem)),
     )
     yield from _wrong_size(fit, problem)
+    yield from _trajectories_differ(fit, problem)
     yield from _negative_diffusion(fit, problem)
     yield from _coverage(fit)
     yield from _kernels_not_chosen(fit.choice, len(fit.kernel_weights))
     yield from _wide_kernels(fit, problem.library)
+
+
+def _trajectories_differ(fit: Fit, problem: Problem) -> Iterator[Finding]:
+    """Warn of trajectories that do not follow one model, or that move together."""
+    found = {
+        name: list(_differences(tests, name, float(problem.space.units[p]), problem.space.time))
+        for p, (name, tests) in enumerate(
+            zip(problem.library.variables, fit.trajectories, strict=False)
+        )
+    }
+    every = [difference for several in found.values() for difference in several]
+    if not every:
+        return
+    apart = [difference.what for difference in every if difference.what]
+    noise = " (or its measurement noise)" if fit.noise is not None else ""
+    what = (
+        f"Trajectories differ beyond chance{noise}, by one standard deviation: {', '.join(apart)}. "
+        "Terms of the model that only tell trajectories apart were left out. "
+        if apart
+        else ""
+    )
+    advice = "; or ".join(dict.fromkeys(difference.advice for difference in every))
+    yield Finding(
+        "trajectories-differ",
+        f"{what}{' '.join(difference.effect for difference in every)} Standard errors account for "
+        f"that. {advice[:1].upper()}{advice[1:]}.",
+        {
+            name: {key: value for each in several for key, value in each.details.items()}
+            for name, several in found.items()
+            if several
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    """Difference between trajectories: what differs, what that does, and what to try."""
+
+    what: str
+    effect: str
+    advice: str
+    details: Mapping[str, float]
+
+
+def _differences(
+    tests: TrajectoryTests, name: str, unit: float, time: float
+) -> Iterator[_Difference]:
+    """Yield what differs in one variable.
+
+    Parameters
+    ----------
+    tests : tests of the variable
+    name : its name
+    unit : its unit [state]
+    time : unit of time [time]
+    """
+    groups = "make one dataset of each group of similar trajectories, or of each trajectory"
+    within, pooled = tests.within / time, tests.pooled / time
+    if tests.diffusion_differs:
+        factor = float(np.exp(np.sqrt(np.log1p(tests.diffusion.variance))))
+        yield _Difference(
+            f"the diffusion of {name} by a factor of {factor:.2g}",
+            f"The diffusion of {name} is a mean over trajectories.",
+            groups,
+            {"diffusion_factor": factor},
+        )
+    if tests.level_differs and tests.relaxes:
+        level = float(np.sqrt(max(tests.position.variance, 0.0)) * unit)
+        yield _Difference(
+            f"the level of {name} by {level:.3g}",
+            f"About its own level a trajectory relaxes at a rate of about {within:.3g}; about the "
+            f"mean of all, which the drift of {name} describes, {name} relaxes at {pooled:.3g}.",
+            f"subtract from {name} in each trajectory its mean there",
+            {"level": level, "rate_within": within, "rate_pooled": pooled},
+        )
+    elif tests.level_differs:
+        velocity = float(np.sqrt(max(tests.constant.variance, 0.0)) * unit / time)
+        yield _Difference(
+            f"the drift of {name} by a constant of {velocity:.3g}",
+            f"The drift of {name} is a mean over trajectories.",
+            groups,
+            {"velocity": velocity},
+        )
+    if tests.rate_differs:
+        rate = float(np.sqrt(tests.rate.variance) / time)
+        yield _Difference(
+            f"the relaxation rate of {name} by {rate:.2g}",
+            f"The pooled rate of {name} is that of no trajectory; their mean is about "
+            f"{within:.3g}.",
+            groups,
+            {"rate": rate, "rate_within": within},
+        )
+    if tests.moves_together:
+        rho = tests.common.variance
+        yield _Difference(
+            "",
+            f"Trajectories move together: increments of {name} at the same time are correlated "
+            f"({rho:+.2f}), as by a drift of the stage or a forcing of all, so they are not "
+            "independent of each other.",
+            f"upload this common motion, such as the mean of {name} over all trajectories at each "
+            "time, as another variable, or subtract it",
+            {"common_correlation": rho},
+        )
 
 
 def _by_variable(fit: Fit, found: Iterable[tuple[int, Finding]]) -> Iterator[Finding]:
@@ -385,11 +490,15 @@ def _of_residuals(fit: Fit, p: int, problem: Problem) -> Iterator[Finding]:
     if p in fit.noise_free:
         return
     if fit.scores:
-        yield from _left_out(fit.scores[p], max(c.gain for c in fit.drift[p].path))
+        gain, explained = max(c.gain for c in fit.drift[p].path), _explained(fit, p)
+        yield from (f for f in _left_out(fit.scores[p], gain) if f.code not in explained)
     if not fit.exposure:
         yield from _persistent(fit.raw[p])
     moments, raw = fit.residuals[p], fit.raw[p]
-    if moments.is_heavy_tailed and not moments.is_deterministic:
+    # A mixture of diffusions has a kurtosis of its own.
+    mixed = sum(3 * t.diffusion.variance for t in _tests(fit, p) if t.diffusion_differs)
+    is_heavy_tailed = moments.is_heavy_tailed and moments.kurtosis > 4 + mixed
+    if is_heavy_tailed and not moments.is_deterministic:
         yield Finding(
             "heavy-tails",
             f"The noise is not Gaussian: the residuals' kurtosis is {moments.kurtosis:.1f} instead "
@@ -407,6 +516,28 @@ def _of_residuals(fit: Fit, p: int, problem: Problem) -> Iterator[Finding]:
             "inflates the diffusion. Use more digits, or sample more slowly.",
             {"zero_share": raw.zero_steps},
         )
+
+
+def _tests(fit: Fit, p: int) -> tuple[TrajectoryTests, ...]:
+    """Return the tests of one variable, where there are several trajectories."""
+    return fit.trajectories[p : p + 1]
+
+
+def _explained(fit: Fit, p: int) -> set[str]:
+    """Return warnings that differences between trajectories explain.
+
+    A trajectory remembers a level of its own. What moves all at the same time is no trend of each,
+    and few trajectories with much noise make that of a stage by chance.
+    """
+    found = set()
+    for tests in _tests(fit, p):
+        if tests.level_differs or tests.rate_differs:
+            found.add("memory")
+        if tests.moves_together:
+            found |= {"trend", "noise-changes"}
+        if tests.diffusion_differs:
+            found.add("noise-changes")
+    return found
 
 
 def _left_out(scores: ScoreTests, gain: float) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ Whitened by V, the regression has unit noise. Several equations for the same coe
 in estimation/joint_regression.py.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ class NormalEquations:
     block_information   (n_blocks, n_functions, n_functions)   each block's part of the information
     block_score         (n_blocks, n_functions)                each block's part of the score
     design              (rows, n_functions)                    the whitened design
+    errors              errors that are wider than V's, or None
     """
 
     information: Floats
@@ -36,6 +37,7 @@ class NormalEquations:
     block_information: Floats
     block_score: Floats
     design: Floats
+    errors: "WiderErrors | None" = None
 
     @property
     def condition(self) -> float:
@@ -43,6 +45,36 @@ class NormalEquations:
         norms = np.linalg.norm(self.design, axis=0)
         singular = np.linalg.svd(self.design / np.where(norms > 0, norms, 1), compute_uv=False)
         return float(singular[0] / singular[-1]) if singular[-1] > 0 else float("inf")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WiderErrors:
+    """Errors wider than V's, of estimates that V weights.
+
+    weighted     equations by V
+    covariance   (n_functions, n_functions) of all coefficients
+    """
+
+    weighted: NormalEquations
+    covariance: Floats
+
+    def on(self, functions: NDArray[np.int_]) -> "WiderErrors":
+        """Return the errors where the other functions are left out."""
+        rows, weighted = self.weighted.information[functions], self.weighted
+        projection = np.linalg.pinv(rows[:, functions], 1e-12, hermitian=True) @ rows
+        return WiderErrors(on(weighted, functions), projection @ self.covariance @ projection.T)
+
+
+def on(equations: NormalEquations, functions: NDArray[np.int_]) -> NormalEquations:
+    """Restrict equations to the span of some of the internal functions."""
+    return NormalEquations(
+        information=equations.information[np.ix_(functions, functions)],
+        score=equations.score[functions],
+        block_information=equations.block_information[:, functions[:, None], functions],
+        block_score=equations.block_score[:, functions],
+        design=equations.design,
+        errors=None if equations.errors is None else equations.errors.on(functions),
+    )
 
 
 def smooth_ratio(kernels_at_nodes: Floats, numerator: Floats, denominator: Floats) -> Floats:
@@ -185,16 +217,66 @@ def with_block_errors(
     shrink = (n_blocks - len(everything) - 2) / (n_blocks - 1)
     robust = solution.robust_covariance / np.outer(norms, norms)
     if at_least_model:
-        model = solution.covariance / np.outer(norms, norms)
-        root = np.linalg.cholesky(model + 1e-12 * np.diag(np.diag(model)))
-        whitened_by_model = np.linalg.solve(root, np.linalg.solve(root, robust).T)
-        values, vectors = np.linalg.eigh((whitened_by_model + whitened_by_model.T) / 2)
-        robust = root @ (vectors * values.clip(min=1)) @ vectors.T @ root.T
-    information = shrink * np.linalg.pinv(robust, 1e-12) / np.outer(norms, norms)
+        robust = _wider(solution.covariance / np.outer(norms, norms), robust)
+    return _with_covariance(equations, solution.values, robust, norms, shrink)
+
+
+def at_least(
+    equations: NormalEquations, covariance: Floats, *, of_terms: bool = False
+) -> NormalEquations:
+    """Widen V's covariance of the coefficients to another one in directions in which that is wider.
+
+    The estimate of all coefficients is unchanged, and so are those on supports: V weights them.
+
+    Parameters
+    ----------
+    equations : normal equations
+    covariance : (n_functions, n_functions) of all coefficients
+    of_terms : whether it counts in the choice of terms only, and not in their errors
+    """
+    solution = solve(equations, np.eye(len(equations.score)), robust=False)
+    if solution is None:
+        return equations
+    norms = np.sqrt(np.diag(solution.covariance))
+    scale = np.outer(norms, norms)
+    wider = _wider(solution.covariance / scale, covariance / scale)
+    known = equations.errors or WiderErrors(equations, solution.covariance)
+    return replace(
+        _with_covariance(equations, solution.values, wider, norms),
+        errors=known if of_terms else replace(known, covariance=wider * scale),
+    )
+
+
+def _wider(model: Floats, robust: Floats) -> Floats:
+    """Compute the covariance that is the robust one where wider than the model's, which it has."""
+    root = np.linalg.cholesky(model + 1e-12 * np.diag(np.diag(model)))
+    whitened_by_model = np.linalg.solve(root, np.linalg.solve(root, robust).T)
+    values, vectors = np.linalg.eigh((whitened_by_model + whitened_by_model.T) / 2)
+    return np.asarray(root @ (vectors * values.clip(min=1)) @ vectors.T @ root.T)
+
+
+def _with_covariance(
+    equations: NormalEquations,
+    values: Floats,
+    covariance: Floats,
+    norms: Floats,
+    shrink: float = 1.0,
+) -> NormalEquations:
+    """Make equations of the same solution with another covariance of the coefficients.
+
+    Parameters
+    ----------
+    equations : normal equations
+    values : (n_functions,) their solution
+    covariance : (n_functions, n_functions) of the coefficients over their norms
+    norms : (n_functions,)
+    shrink : factor of the information
+    """
+    information = shrink * np.linalg.pinv(covariance, 1e-12) / np.outer(norms, norms)
     change = information @ np.linalg.pinv(equations.information, 1e-14)
     return NormalEquations(
         information=information,
-        score=information @ solution.values,
+        score=information @ values,
         block_information=change @ equations.block_information,
         block_score=equations.block_score @ change.T,
         design=equations.design,
@@ -241,6 +323,26 @@ def solve(equations: NormalEquations, basis: Floats, *, robust: bool = True) -> 
     return Solution(
         solution, covariance, _robust(equations, basis, solution, covariance) if robust else None
     )
+
+
+def estimated(equations: NormalEquations, basis: Floats, *, robust: bool = True) -> Solution | None:
+    """Solve as V weights the equations, with their own errors; None where it is singular.
+
+    Parameters
+    ----------
+    equations : normal equations
+    basis : (k, n_functions) rows that span the space
+    robust : whether to compute the covariance from the blocks, too
+    """
+    errors = equations.errors
+    if errors is None:
+        return solve(equations, basis, robust=robust)
+    found = solve(errors.weighted, basis, robust=robust)
+    if found is None:
+        return None
+    projection = found.covariance @ basis @ errors.weighted.information
+    covariance = projection @ errors.covariance @ projection.T
+    return Solution(found.values, covariance, found.robust_covariance)
 
 
 def _robust(

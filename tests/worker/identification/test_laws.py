@@ -1,5 +1,6 @@
 """What must not change the answer does not, and what must, changes it so."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -69,11 +70,24 @@ def test_an_inactive_term_leaves_support_and_values(some, fit, term: str) -> Non
 
 def test_the_same_data_twice_give_the_same_values_and_half_the_variance(some, fit) -> None:
     once = _coefficients(fit(from_arrays(list(some), 0.02)))
-    twice = _coefficients(fit(from_arrays([*some, *some], 0.02)))
+    both = from_arrays([*some, *some], 0.02)
+    again = 1e6 * (np.arange(len(both.times)) >= len(both.times) // 2)
+    twice = _coefficients(fit(replace(both, times=both.times + again)))
     assert set(once) == set(twice)
     for term, (value, error) in once.items():
         assert abs(twice[term][0] - value) < 1e-6 * error
         assert twice[term][1] == pytest.approx(error / np.sqrt(2), rel=1e-6)
+
+
+def test_copies_at_the_same_time_tell_nothing_more(some, fit) -> None:
+    once = _coefficients(fit(from_arrays(list(some), 0.02)))
+    twice = _coefficients(fit(from_arrays([*some, *some], 0.02)))
+    assert set(once) == set(twice)
+    for term, (value, error) in once.items():
+        assert abs(twice[term][0] - value) < 1e-6 * error
+        # Trajectories that move together have the errors that their scatter at each time shows,
+        # which 5 000 times tell to a percent, and more only where that is chance.
+        assert 0.95 < twice[term][1] / error < 1.1
 
 
 def test_new_data_of_the_same_length_halve_the_variance_too(paths, fit) -> None:

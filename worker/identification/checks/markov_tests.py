@@ -166,7 +166,7 @@ class StageSums:
         keep = values > 1e-8 * values[-1]
         chi_squared = float(np.sum((vectors[:, keep].T @ normal) ** 2 / values[keep]))
         freedom = int(keep.sum())
-        return Homogeneity(_normal_equivalent(chi_squared, freedom), (chi_squared - freedom) / 2)
+        return Homogeneity(normal_equivalent(chi_squared, freedom), (chi_squared - freedom) / 2)
 
     def levels(self, coefficients: Floats) -> Floats:
         """Return observed over expected by the first function, 1; NaN without data; (STAGES,)."""
@@ -182,7 +182,7 @@ def stage_of(elapsed: Floats, longest: float) -> NDArray[np.int64]:
     return np.clip(np.floor(elapsed * (STAGES / longest)), 0, STAGES - 1).astype(np.int64)
 
 
-def _normal_equivalent(chi_squared: float, freedom: int) -> float:
+def normal_equivalent(chi_squared: float, freedom: float) -> float:
     """Return the standard normal value with the same tail probability."""
     tail = float(gammaincc(freedom / 2, chi_squared / 2))
     return float(-ndtri(tail)) if tail > 1e-300 else float(np.sqrt(chi_squared))

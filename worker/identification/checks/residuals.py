@@ -1,7 +1,8 @@
 """Residuals of a fitted model: local variance, shape and correlations, in one pass."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,10 @@ class ResidualMoments:
     products: Floats
     squares: Floats
     zero_steps: float
+
+    def repeated(self, times: float) -> Self:
+        """Return the moments with the errors that products of residuals seen several times have."""
+        return replace(self, products=self.products * [1, 1, times, 1, 1, times])
 
     @property
     def n_windows(self) -> int:

@@ -18,6 +18,7 @@ from worker.identification.data.trajectories import (
 )
 from worker.identification.estimation.fit import Solution
 from worker.identification.estimation.joint_regression import NoiseLine, joint_equations
+from worker.identification.estimation.least_errors import LeastErrors
 from worker.identification.estimation.problem import Problem, Shares
 from worker.identification.regression import (
     NormalEquations,
@@ -242,12 +243,14 @@ class CellEquations:
     """Equations of one variable by one rule, from sums in cells; see `components.Equations`.
 
     at_nodes   statistics without kernels, where there are several to choose from
+    least      errors that coefficients have at least, where trajectories differ
     """
 
     problem: Problem
     rule: SamplingRule
     statistics: KernelStatistics
     at_nodes: KernelStatistics | None = None
+    least: LeastErrors | None = None
 
     @property
     def n_windows(self) -> int:
@@ -268,7 +271,9 @@ class CellEquations:
         """Return the equations of the drift."""
         rule = rule or self.rule
         whitening = _whitening(self.problem.kernels, self.statistics.cells, v, "drift")
-        return _whitened(rule, drift_system(rule, self.statistics, self.problem.library), whitening)
+        system = drift_system(rule, self.statistics, self.problem.library)
+        found = _whitened(rule, system, whitening)
+        return found if self.least is None else self.least.of_drift(p, found)
 
     def of_diffusion(
         self,
@@ -282,12 +287,14 @@ class CellEquations:
         rule, statistics, kernels = rule or self.rule, self.statistics, self.problem.kernels
         b = drift[0]
         systems = diffusion_systems(rule, statistics, self.problem.library, kernels, b.internal)
+        line: NoiseLine | None = None
         if rule.noise is not None:
-            covariance = noise_covariance(statistics.at_nodes(kernels), v.diffusion)
-            return joint_equations(systems, covariance, b.internal_factor)
-        return _whitened(
-            rule, systems[0], _whitening(kernels, statistics.cells, v, "diffusion")
-        ), None
+            variance = noise_covariance(statistics.at_nodes(kernels), v.diffusion)
+            found, line = joint_equations(systems, variance, b.internal_factor)
+        else:
+            whitening = _whitening(kernels, statistics.cells, v, "diffusion")
+            found = _whitened(rule, systems[0], whitening)
+        return found if self.least is None else self.least.of_diffusion(pair, found), line
 
     def residuals(self, model: Solution) -> Residuals:
         """Measure the residuals of a model."""
@@ -311,7 +318,8 @@ class CellEquations:
     def at_double_step(self, every: int) -> "CellEquations":
         """Return the equations at twice the step from each k-th block."""
         rule = self.rule.at_stride(2 * self.rule.stride)
-        return CellEquations(self.problem, rule, gather_for(self.problem, rule, every))
+        found = gather_for(self.problem, rule, every)
+        return CellEquations(self.problem, rule, found, least=self.least)
 
     def of_blocks(self, every: int) -> "CellEquations":
         """Return the equations of each k-th block only."""

@@ -12,6 +12,7 @@ from worker.identification.data.trajectories import Integers, Windows, block_edg
 from worker.identification.data.windows import Stretch, stretches
 from worker.identification.estimation.cell_equations import N_BLOCKS, N_BLOCKS_FOR_ERRORS
 from worker.identification.estimation.fit import Solution
+from worker.identification.estimation.least_errors import LeastErrors
 from worker.identification.estimation.problem import Problem, Shares, components_of
 from worker.identification.regression import (
     NormalEquations,
@@ -70,6 +71,7 @@ class JointEquations:
 
     sample   some of the windows
     noise    measurement noise that is corrected for
+    least    errors that coefficients have at least, where trajectories differ
     """
 
     problem: Problem
@@ -77,6 +79,7 @@ class JointEquations:
     statistics: JointStatistics
     sample: Sample
     noise: MeasurementNoise | None = None
+    least: LeastErrors | None = None
 
     @property
     def n_windows(self) -> int:
@@ -204,7 +207,8 @@ class JointEquations:
         system = WeakSystem(
             products.drift_design(rule or self.rule, self.noise), products.drift_response(p)
         )
-        return self._whitened(system, v.drift[p])
+        found = self._whitened(system, v.drift[p])
+        return found if self.least is None else self.least.of_drift(p, found)
 
     def of_diffusion(
         self,
@@ -223,7 +227,8 @@ class JointEquations:
         design = products.diffusion_design(rule, self.noise)
         if self._diffusion_functions is not None:
             design = design[..., self._diffusion_functions]
-        return self._whitened(WeakSystem(design, np.asarray(response)), v.diffusion[pair]), None
+        found = self._whitened(WeakSystem(design, np.asarray(response)), v.diffusion[pair])
+        return found if self.least is None else self.least.of_diffusion(pair, found), None
 
     def residuals(self, model: Solution) -> Residuals:
         """Measure the residuals of a model."""

@@ -26,6 +26,7 @@ from worker.identification.estimation.direct_equations import JointEquations, jo
 from worker.identification.estimation.fit import Fit, Solution
 from worker.identification.estimation.kernel_choice import choose_kernels
 from worker.identification.estimation.problem import Problem, at_longer_steps, completed
+from worker.identification.estimation.trajectory_errors import compare_trajectories, wider_errors
 from worker.identification.selection.support_selection import simplest
 from worker.identification.sums.kernel_statistics import KernelStatistics
 from worker.identification.sums.measurement_noise import MeasurementNoise
@@ -88,12 +89,45 @@ def identify(problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHan
     """
     problem = _without_long_steps(problem)
     if problem.library.dimension == 1:
-        return _identify_one(problem, rule, noise)
-    return _identify_several(problem, rule, noise)
+        return _among_trajectories(_identify_one(problem, rule, noise))
+    return _among_trajectories(_identify_several(problem, rule, noise))
+
+
+def _compared(fit: Fit) -> Fit:
+    """Add tests whether trajectories differ, before residuals decide about noise.
+
+    Of trajectories that move together all show the same chance correlation of neighbours.
+    """
+    tests = compare_trajectories(fit.equations.problem, fit)
+    raw = tuple(
+        moments.repeated(1 + test.together * test.common.variance**2)
+        if test.moves_together
+        else moments
+        for moments, test in zip(fit.raw, tests, strict=False)
+    )
+    return replace(fit, raw=raw or fit.raw, trajectories=tests)
+
+
+def _among_trajectories(fit: Fit) -> Fit:
+    """Repeat a fit with wider errors where trajectories differ or move together."""
+    problem = fit.equations.problem
+    tests = fit.trajectories or compare_trajectories(problem, fit)
+    errors = wider_errors(problem, fit, tests)
+    if errors is None:
+        return replace(fit, trajectories=tests)
+    again = _judged(problem, replace(fit.equations, least=errors), fit.covariances, fit)
+    # Terms that only told trajectories apart are gone, and hid part of the difference.
+    final = compare_trajectories(problem, again)
+    return replace(
+        again,
+        trajectories=final if any(test.differs for test in final) else tests,
+        exposure=fit.exposure,
+        before_thinning=fit.before_thinning,
+    )
 
 
 def _identify_one(problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHandling) -> Fit:
-    plain = fitted(problem, RULES.get(rule, TRAPEZOID))
+    plain = _compared(fitted(problem, RULES.get(rule, TRAPEZOID)))
     corrected = None if noise == "none" else _through_noise_of_one(problem, plain, noise)
     if corrected is not None:
         return corrected
@@ -109,7 +143,7 @@ def _identify_several(
 ) -> Fit:
     asked = RULES.get(rule, TRAPEZOID)
     # Residuals of overlapping windows are correlated anyway; those of pairs show noise of the path.
-    plain = fitted(problem, TRAPEZOID if asked.overlapping else asked)
+    plain = _compared(fitted(problem, TRAPEZOID if asked.overlapping else asked))
     if noise == "corrected" or (noise == "auto" and any(m.is_noisy for m in _with_noise(plain))):
         corrected = _through_noise_of_several(problem, plain)
         if corrected is not None:
@@ -150,9 +184,8 @@ def _judged(problem: Problem, equations: Equations, v: Any, plain: Fit | None) -
     """Choose kernels if there is a choice, solve with these covariances, and measure residuals."""
     if isinstance(equations, CellEquations) and equations.at_nodes is not None:
         problem = choose_kernels(problem, equations.rule, equations.at_nodes, v)
-        equations = replace(
-            equations, problem=problem, statistics=equations.at_nodes.under(problem.kernels)
-        )
+        statistics = equations.at_nodes.under(problem.kernels)
+        equations = replace(equations, problem=problem, statistics=statistics, at_nodes=None)
     solution = solve(problem, equations, v)
     residuals = equations.residuals(solution)
     noise_free = residuals.noise_free() if plain is None else plain.noise_free
@@ -182,6 +215,8 @@ def _judged(problem: Problem, equations: Equations, v: Any, plain: Fit | None) -
         statistics=equations.statistics if isinstance(equations, CellEquations) else None,
         variance=v.drift if isinstance(equations, CellEquations) else None,
         sample=equations.sample if isinstance(equations, JointEquations) else None,
+        equations=equations,
+        covariances=v,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from grammar.terms import variable_name
 from worker.identification.checks.markov_tests import ScoreTests
 from worker.identification.checks.residuals import ResidualMoments
+from worker.identification.checks.trajectory_tests import TrajectoryTests
 from worker.identification.selection.kernel_scores import KernelChoice
 from worker.identification.selection.support_selection import Selected
 from worker.identification.sums.instruments import Instruments
@@ -80,6 +82,9 @@ class Fit(Solution):
     statistics       kernel sums of one variable
     variance         (n_nodes,) quadrature weights of the variance of its drift residuals
     sample           some of the windows of several variables
+    trajectories     tests whether trajectories differ, by variable; empty where there is one
+    equations        equations of all components, of type `components.Equations`
+    covariances      covariances of their noise
     """
 
     residuals: tuple[ResidualMoments, ...]
@@ -98,6 +103,9 @@ class Fit(Solution):
     statistics: KernelStatistics | None = None
     variance: Floats | None = None
     sample: Sample | None = None
+    trajectories: tuple[TrajectoryTests, ...] = ()
+    equations: Any = None
+    covariances: Any = None
 
     @property
     def noise_variances(self) -> Floats:

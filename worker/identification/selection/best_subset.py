@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
-from worker.identification.regression import NormalEquations, solve, wider_root
+from worker.identification.regression import NormalEquations, estimated, wider_root
 from worker.identification.selection.log_likelihood_gains import (
     Gains,
     Level,
@@ -126,7 +126,7 @@ def raw_on(equations: NormalEquations, library: Library, support: Support) -> Fl
     equations, library, support : normal equations, library of terms, positions of the terms
     """
     basis = support_basis(library, support)
-    solution = solve(equations, basis.rows, robust=False)
+    solution = estimated(equations, basis.rows, robust=False)
     return (
         np.full(len(support), np.nan)
         if solution is None
@@ -174,7 +174,7 @@ def estimate_on(equations: NormalEquations, library: Library, support: Support) 
     equations, library, support : normal equations, library of terms, positions of the terms
     """
     basis = support_basis(library, support)
-    solution = solve(equations, basis.rows)
+    solution = estimated(equations, basis.rows)
     if solution is None:
         return None
     n = library.internal_size
@@ -204,7 +204,7 @@ def coefficients_on(
     equations, library, support : normal equations, library of terms, positions of the terms
     """
     basis = support_basis(library, support)
-    solution = solve(equations, basis.rows, robust=False)
+    solution = estimated(equations, basis.rows, robust=False)
     if solution is None:
         return None
     internal = basis.rows.T @ solution.values if support else np.zeros(library.internal_size)

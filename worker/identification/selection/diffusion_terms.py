@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
-from worker.identification.regression import NormalEquations
+from worker.identification.regression import NormalEquations, on
 from worker.identification.selection.best_subset import Candidate, Estimate, estimate_on
 from worker.identification.selection.log_likelihood_gains import Support
 from worker.identification.selection.support_selection import Criterion, RuleShift, Selected, choose
@@ -102,13 +102,7 @@ def _on(equations: NormalEquations, functions: Positions) -> NormalEquations:
     """Restrict the equations to the span of some of the internal functions."""
     if len(equations.score) == len(functions):
         return equations
-    return replace(
-        equations,
-        information=equations.information[np.ix_(functions, functions)],
-        score=equations.score[functions],
-        block_information=equations.block_information[:, functions[:, None], functions],
-        block_score=equations.block_score[:, functions],
-    )
+    return on(equations, functions)
 
 
 def _candidate_in(c: Candidate, terms: tuple[int, ...]) -> Candidate:
