@@ -192,6 +192,7 @@ class Estimate:
     raw                 (k,) of the raw terms, in order of the support
     std_error           (k,) standard errors of raw by the model
     robust_std_error    (k,) standard errors of raw from the blocks, or None
+    covariance          (k, k) covariance of raw, with the blocks' as in `internal_factor`
     """
 
     support: Support
@@ -200,6 +201,7 @@ class Estimate:
     raw: Floats
     std_error: Floats
     robust_std_error: Floats | None
+    covariance: Floats
 
 
 def estimate_on(equations: NormalEquations, library: Library, support: Support) -> Estimate | None:
@@ -214,12 +216,12 @@ def estimate_on(equations: NormalEquations, library: Library, support: Support) 
     if solution is None:
         return None
     n = library.internal_size
-    factor = np.zeros((n, n))
+    factor, raw_covariance = np.zeros((n, n)), np.zeros((0, 0))
     robust = solution.robust_covariance
     if support:
-        factor[:, : len(support)] = basis.rows.T @ wider_root(
-            solution.covariance, robust, len(equations.block_score)
-        )
+        root = wider_root(solution.covariance, robust, len(equations.block_score))
+        factor[:, : len(support)] = basis.rows.T @ root
+        raw_covariance = basis.raw_covariance(root @ root.T)
     return Estimate(
         support=support,
         internal=basis.rows.T @ solution.values if support else np.zeros(n),
@@ -227,6 +229,7 @@ def estimate_on(equations: NormalEquations, library: Library, support: Support) 
         raw=basis.raw_coefficients(solution.values),
         std_error=_errors(basis.raw_covariance(solution.covariance)) if support else np.zeros(0),
         robust_std_error=None if robust is None else _errors(basis.raw_covariance(robust)),
+        covariance=raw_covariance,
     )
 
 
