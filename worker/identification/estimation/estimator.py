@@ -305,9 +305,12 @@ def _through_noise_of_several(problem: Problem, plain: Fit) -> Fit | None:
     for _ in range(NOISE_ROUNDS):
         noisy = replace(equations, noise=MeasurementNoise(covariance, problem.library))
         found = solve(problem, noisy, v, briefly=True)
+        before = covariance
         covariance = _positive(noisy.noise_covariance(found.coefficients, found.tensor))
         if not covariance.any():
             return None
+        if np.abs(covariance - before).max() < NOISE_TOLERANCE * covariance.max():
+            break
     assert found is not None, "there is a round"
     noisy = replace(equations, noise=MeasurementNoise(covariance, problem.library))
     return _judged(problem, noisy, noisy.covariances(found), plain)
