@@ -90,6 +90,12 @@ class Component(Document):
     errors."""
     terms: tuple[Term, ...]
     """Every candidate term."""
+    covariance: Values | None = None
+    """Covariance matrix of the coefficients of the selected terms, if these are the right ones. Its
+    rows and columns are the terms with `active`, in the order of `terms`. It is model-based, or
+    from the scatter between blocks of the data in directions where that is larger beyond chance.
+    Null if no term was selected or the estimator gives no errors. Estimates of different components
+    are nearly uncorrelated."""
 
 
 class Model(Document):

@@ -20,6 +20,7 @@ def component(terms: Mapping[str, float], error: float | None = None) -> dict[st
     return {
         "expression": " + ".join(f"{value}*{term}" for term, value in terms.items()),
         "terms": listed,
+        "covariance": None if error is None else (error**2 * np.eye(len(listed))).tolist(),
     }
 
 

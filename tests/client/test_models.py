@@ -1,5 +1,7 @@
 """The model object: its functions, its errors, its paths, its pictures."""
 
+import base64
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -56,6 +58,18 @@ class TestErrors:
     def test_of_a_given_model_there_are_none(self) -> None:
         assert np.isnan(Model(ROTATING).std_errors).all()
         assert np.isnan(Model(ROTATING).intervals).all()
+        assert np.isnan(Model(ROTATING).covariance("drift", "x")).all()
+
+    def test_the_covariance_of_a_component_has_a_row_for_each_kept_term(self) -> None:
+        np.testing.assert_allclose(Model(OU).covariance("diffusion", "x,x"), [[0.01]])
+        many = np.random.default_rng(0).normal(size=(50, 50))
+        document = json.loads(json.dumps(OU))
+        document["model"]["drift"]["x"]["covariance"] = {
+            "dtype": "<f8",
+            "shape": [50, 50],
+            "data": base64.b64encode(many.tobytes()).decode(),
+        }
+        np.testing.assert_array_equal(Model(document).covariance("drift", "x"), many)
 
     def test_as_a_frame_each_term_is_a_row(self) -> None:
         frame = Model(OU).to_frame()

@@ -8,7 +8,7 @@ import numpy as np
 from contract import results
 from contract.datasets import Dataset
 from worker.comparison.compare import Comparison
-from worker.documents.numbers import number, written
+from worker.documents.numbers import number, table, written
 from worker.identification.checks.residuals import ResidualMoments
 from worker.identification.identified_model import ComponentFit, IdentifiedModel, TermFit
 from worker.identification.model_sampling import confidence_interval
@@ -99,7 +99,13 @@ def _component(fit: ComponentFit, confidence: float) -> results.Component:
         )
         for t in fit.terms
     )
-    return results.Component(expression=expression(fit.active()), terms=terms)
+    return results.Component(
+        expression=expression(fit.active()),
+        terms=terms,
+        covariance=None
+        if fit.covariance is None or not fit.covariance.size
+        else table(fit.covariance),
+    )
 
 
 def _interval(term: TermFit, confidence: float) -> tuple[float, float] | None:

@@ -99,15 +99,20 @@ class PathEntry:
     probability: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ComponentFit:
-    """A component of drift or diffusion in the data's units."""
+    """A component of drift or diffusion in the data's units.
+
+    covariance   (k, k) covariance of the coefficients of the k active terms, in their order; None
+                 where the estimator gives none
+    """
 
     terms: tuple[TermFit, ...]
     method: str
     path: tuple[PathEntry, ...]
     step_errors: Mapping[str, float] = field(default_factory=dict)
     curve: Curve | None = None
+    covariance: Floats | None = None
 
     def active(self) -> dict[str, float]:
         """Coefficients of the active terms."""
@@ -356,7 +361,12 @@ def _component(
         terms.append(TermFit(name, value, True, error, robust, probability, estimates))
     path = tuple(_entry(c, selected, library, factor) for c in selected.path)
     return ComponentFit(
-        tuple(terms), method, path, step_errors(selected, coarse, order, library), selected.curve
+        tuple(terms),
+        method,
+        path,
+        step_errors(selected, coarse, order, library),
+        selected.curve,
+        estimate.covariance * factor**2,
     )
 
 

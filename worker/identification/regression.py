@@ -373,14 +373,14 @@ def wider_root(model: Floats, robust: Floats | None, n_blocks: int) -> Floats:
     values, vectors = np.linalg.eigh(model / np.outer(norms, norms))
     root = norms[:, None] * vectors * np.sqrt(values.clip(min=0))
     if robust is None or not values[0] > 0:
-        return _lower(root)
+        return lower_root(root)
     inverse = (vectors / np.sqrt(values)).T / norms
     larger, directions = np.linalg.eigh(inverse @ robust @ inverse.T)
     chance = (1 + (np.sqrt(len(model)) + 1) / np.sqrt(n_blocks)) ** 2
-    return _lower(root @ (directions * np.sqrt(np.where(larger > chance, larger, 1.0))))
+    return lower_root(root @ (directions * np.sqrt(np.where(larger > chance, larger, 1.0))))
 
 
-def _lower(root: Floats) -> Floats:
+def lower_root(root: Floats) -> Floats:
     """Compute the lower triangular L with L Lᵀ = F Fᵀ.
 
     Eigenvectors have a sign that depends on the machine and its threads, and so would the

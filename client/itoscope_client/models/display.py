@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from itoscope_client.errors import needed
 from itoscope_client.models.document import ModelDocument
-from itoscope_client.models.estimates import Term, interval, rounded, with_error
-from itoscope_client.models.simulation import array_of, density_of
+from itoscope_client.models.estimates import Term, array_of, interval, rounded, with_error
+from itoscope_client.models.simulation import density_of
 
 _POWER = re.compile(r"\^(-?\w+(?:\.\d+)?)")
 _CELL = "style='text-align:left;padding:2px 12px 2px 0'"

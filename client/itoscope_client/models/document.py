@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from itoscope_client.errors import needed
-from itoscope_client.models.estimates import Passage, Term, passage_of, terms_of
+from itoscope_client.models.estimates import Passage, Term, array_of, passage_of, terms_of
 from itoscope_client.models.process import Process, process_of
 
 Floats = NDArray[np.float64]
@@ -103,6 +103,21 @@ class ModelDocument:
         """Confidence intervals of `values`, (n, 2); NaN for a model that was given."""
         ends = [(None, None) if term.ci is None else term.ci for term in self.active_terms]
         return np.array(ends, dtype=np.float64).reshape(-1, 2)
+
+    def covariance(self, function: str, component: str) -> Floats:
+        """Return the covariance matrix (k, k) of the coefficients of a component's kept terms.
+
+        The order is that of `active_terms`; NaN for a model that was given.
+
+        function    `drift` or `diffusion`
+        component   variable `x` of the drift, or pair `x,y` of the diffusion
+
+        Raises KeyError where the model has no such component.
+        """
+        part = self.document["model"][function][component]
+        n = sum(term["active"] for term in part["terms"])
+        found = part.get("covariance")
+        return np.full((n, n), np.nan) if found is None else array_of(found)
 
     def to_frame(self) -> Any:
         """Return every candidate term as a row of a pandas DataFrame. Raises MissingDependency."""

@@ -1,9 +1,15 @@
 """Estimated numbers with their errors, and numbers as text with as many digits as these justify."""
 
+import base64
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
 
 
 def rounded(value: float | None, ci: tuple[float | None, float | None] | None = None) -> str:
@@ -104,6 +110,14 @@ class Term:
         """Name of the term with its component: `b_x: x^3`, `a_xy: 1`."""
         letter = "b" if self.function == "drift" else "a"
         return f"{letter}_{self.component.replace(',', '')}: {self.term}"
+
+
+def array_of(value: Any) -> Floats:
+    """Read an array of a result: a list with null for a missing number, or numbers in base64."""
+    if isinstance(value, dict):
+        data = np.frombuffer(base64.b64decode(value["data"]), dtype=np.dtype(value["dtype"]))
+        return data.reshape(value["shape"]).astype(np.float64)
+    return np.asarray(value, dtype=np.float64)  # None becomes NaN
 
 
 def estimate_of(document: Mapping[str, Any] | None) -> Estimate:

@@ -3,24 +3,16 @@
 Paths follow Milstein's scheme in one variable, Euler–Maruyama's in several.
 """
 
-import base64
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from itoscope_client.models.estimates import array_of
 from itoscope_client.models.process import Process
 
 Floats = NDArray[np.float64]
-
-
-def array_of(value: Any) -> Floats:
-    """Read an array of a result: a list with null for a missing number, or numbers in base64."""
-    if isinstance(value, dict):
-        data = np.frombuffer(base64.b64decode(value["data"]), dtype=np.dtype(value["dtype"]))
-        return data.reshape(value["shape"]).astype(np.float64)
-    return np.asarray(value, dtype=np.float64)  # None becomes NaN
 
 
 def density_of(document: Mapping[str, Any]) -> tuple[list[Floats], Floats] | None:

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from contract.generator import ModelTerms
-from worker.generator.analysis import analyse
+from worker.generator.analysis import analyse, analysis
 from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.outcomes import (
     BROWNIAN,
@@ -18,7 +18,7 @@ from worker.generator.quantities.outcomes import (
     Outcome,
     Reason,
 )
-from worker.generator.quantities.stationary import MultivariateDistribution
+from worker.generator.quantities.stationary import MultivariateDistribution, StationaryDistribution
 from worker.jobs.parameters import process_of
 
 NAMES = "xyz"
@@ -144,3 +144,34 @@ def test_a_passage_between_numbers_is_refused_with_a_reason() -> None:
     report = analyse(linear([[-1, 0], [0, -1]], [[1, 0], [0, 1]]), passages=[(-1.0, 1.0)])
     assert report.passages[0].mean_time.value is None
     assert report.passages[0].mean_time.reason == NO_STATES
+
+
+@pytest.mark.parametrize("strength", [0.01, 0.02])
+def test_a_nonlinear_model_near_a_linear_one_is_right_to_first_order(strength: float) -> None:
+    """Two coordinates that know nothing of each other, against each by itself."""
+
+    def model(cubic: float, several: bool) -> DiffusionProcess:
+        drift = {"x": {"x": -1.0, "x^2": cubic, "x^3": -cubic}, "y": {"y": -2.0}}
+        diffusion = {"x,x": {"1": 1.0, "x^2": cubic}, "y,y": {"1": 0.5}, "x,y": {"1": 0.0}}
+        terms = {"drift": drift, "diffusion": diffusion}
+        one = {"drift": {"x": drift["x"]}, "diffusion": {"x,x": diffusion["x,x"]}}
+        return process_of(ModelTerms.model_validate(terms if several else one))
+
+    reference = analysis(model(0.0, several=True))
+    assert reference.perturbed is not None
+    near = reference.perturbed(model(strength, several=True))
+    exact = analyse(model(strength, several=False))
+    law, true = near.stationary, exact.stationary
+    assert isinstance(law, MultivariateDistribution)
+    assert isinstance(true, StationaryDistribution)
+    assert near.spectrum is not None
+    assert exact.spectrum is not None
+    # Mean, variance and rate move by about the strength, and what is left is of second order.
+    for found, expected, before in (
+        (law.mean[0], true.mean[0], 0.0),
+        (law.covariance[0][0], true.covariance[0][0], 0.5),
+        (near.spectrum.eigenvalues[0].real, exact.spectrum.eigenvalues[0].real, 1.0),
+    ):
+        assert abs(expected - before) > 0.4 * strength
+        assert found == pytest.approx(expected, abs=8 * strength**2)
+    assert law.covariance[1] == pytest.approx((0.0, 0.125))

@@ -19,7 +19,9 @@ from worker.identification.selection.support_selection import (
 
 def estimate(*internal: float) -> Estimate:
     factor = np.diag((np.array(internal) != 0).astype(float))
-    return Estimate((), np.array(internal), factor, np.zeros(0), np.zeros(0), None)
+    return Estimate(
+        (), np.array(internal), factor, np.zeros(0), np.zeros(0), None, np.zeros((0, 0))
+    )
 
 
 @pytest.mark.parametrize("distance", [0.0, 1.0, 5.0])

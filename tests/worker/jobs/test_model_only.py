@@ -85,6 +85,17 @@ def test_the_model_is_that_of_the_whole_analysis_and_nothing_is_read_off_it(
     assert alone.provenance.analysis["model_only"] is True
 
 
+def test_covariances_are_in_the_units_of_the_data(record: Trajectories) -> None:
+    changed = Trajectories(1e3 * record.states, 60.0 * record.times, record.segments)
+    plain, scaled = (answered(data, model_only=True).model for data in (record, changed))
+    for function, factor in (("drift", 1 / 60.0), ("diffusion", 1e6 / 60.0)):
+        for key, component in getattr(plain, function).items():
+            (error,) = (term.std_error for term in component.terms if term.active)
+            assert component.covariance == ((pytest.approx(error**2, rel=1e-9),),)
+            ((variance,),) = getattr(scaled, function)[key].covariance
+            assert variance == pytest.approx((factor * error) ** 2, rel=1e-6)
+
+
 def test_a_sweep_of_models_alone(record: Trajectories) -> None:
     job = JOB_REQUEST.validate_python(
         {

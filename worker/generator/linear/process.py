@@ -139,3 +139,29 @@ def linear_view(
     noise = (a[0] + a[0].T) / 2
     jacobian, around, push = np.array(jacobian[0]), np.array(around), np.array(b[0])
     return LinearProcess(*map(read_only, (jacobian, noise, around, push)))
+
+
+def mean_linear_view(
+    process: DiffusionProcess, mean: FloatArray, covariance: FloatArray
+) -> LinearProcess:
+    """Return the linear process with a process's mean slope, drift and noise under a Gaussian.
+
+    Mean, covariance and the rates of −J are those of the process to first order in its distance
+    from a linear process with this stationary distribution, equation (G60). The means are exact to
+    degree five.
+
+    Parameters
+    ----------
+    process : process
+    mean, covariance : (d,) [state] and (d, d) [state²]
+    """
+    d = len(mean)
+    nodes, weights = np.array([-np.sqrt(3), 0.0, np.sqrt(3)]), np.array([1, 4, 1]) / 6
+    grid = np.stack(np.meshgrid(*[nodes] * d, indexing="ij"), axis=-1).reshape(-1, d)
+    weight = np.prod(np.meshgrid(*[weights] * d, indexing="ij"), axis=0).ravel()
+    x = mean + grid @ np.linalg.cholesky(covariance).T
+    jacobian, noise, push = (
+        np.tensordot(weight, f(x), axes=1)
+        for f in (process.drift_jacobian, process.diffusion, process.drift)
+    )
+    return LinearProcess(jacobian, (noise + noise.T) / 2, np.array(mean), push)

@@ -1,4 +1,8 @@
-"""Analysis of models near a linear process that was analysed, in closed form."""
+"""Analysis of models near a linear process that was analysed, in closed form.
+
+A model that is not linear itself is replaced by the linear one with the same mean slope, drift and
+noise under the analysed process's distribution, which is right to first order.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +15,7 @@ from worker.generator.line.spectrum import matched
 from worker.generator.linear.correlations import LinearCorrelations
 from worker.generator.linear.fixed_points import fixed_points_near
 from worker.generator.linear.perturbed_model import without_law_near
-from worker.generator.linear.process import LinearProcess, gaussian_density, linear_view
+from worker.generator.linear.process import LinearProcess, gaussian_density, mean_linear_view
 from worker.generator.plane.passages.passages import Solved, committors_near, passages_near
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.quantities.correlations import Correlations, times_of
@@ -95,11 +99,10 @@ class PerturbedLinearAnalysis:
     def _linear(self, process: DiffusionProcess) -> LinearProcess | None:
         law = self.report.stationary
         assert isinstance(law, MultivariateDistribution)
-        mean = np.array(law.mean, dtype=float)
-        scale = np.sqrt(np.diag(np.array(law.covariance, dtype=float)))
+        mean, covariance = (np.array(part, dtype=float) for part in (law.mean, law.covariance))
         if self.report.approximation is None:
-            return linear_view(process, mean, scale)
-        return _next_to(process, mean, scale)
+            return mean_linear_view(process, mean, covariance)
+        return _next_to(process, mean, np.sqrt(np.diag(covariance)))
 
 
 def _covariance_of(linear: LinearProcess) -> FloatArray | None:

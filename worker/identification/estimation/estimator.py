@@ -25,6 +25,7 @@ from worker.identification.estimation.components import Equations, coarse_coeffi
 from worker.identification.estimation.direct_equations import JointEquations, joint_equations_of
 from worker.identification.estimation.fit import Fit, Solution
 from worker.identification.estimation.kernel_choice import choose_kernels
+from worker.identification.estimation.possible_noise import is_noisy, with_possible_noise
 from worker.identification.estimation.problem import Problem, at_longer_steps, completed
 from worker.identification.estimation.trajectory_errors import compare_trajectories, wider_errors
 from worker.identification.selection.support_selection import simplest
@@ -144,10 +145,25 @@ def _identify_several(
     asked = RULES.get(rule, TRAPEZOID)
     # Residuals of overlapping windows are correlated anyway; those of pairs show noise of the path.
     plain = _compared(fitted(problem, TRAPEZOID if asked.overlapping else asked))
-    if noise == "corrected" or (noise == "auto" and any(m.is_noisy for m in _with_noise(plain))):
+    if noise == "corrected" or (noise == "auto" and is_noisy(_with_noise(plain))):
         corrected = _through_noise_of_several(problem, plain)
         if corrected is not None:
             return corrected
+    fit = _without_noise(problem, rule, asked, plain)
+    return with_possible_noise(fit, problem) if noise == "auto" else fit
+
+
+def _without_noise(
+    problem: Problem, rule: RuleName | Literal["auto"], asked: SamplingRule, plain: Fit
+) -> Fit:
+    """Fit several variables by the rule that suits residuals without measurement noise.
+
+    Parameters
+    ----------
+    problem : data, library and instruments
+    rule, asked : name of the sampling rule, and the rule
+    plain : first fit, of neighbouring samples
+    """
     persistent = any(m.is_persistent for m in _with_noise(plain))
     if rule == "auto" and persistent:
         slower = _fitted_at_longer_steps(problem, plain)
@@ -364,9 +380,12 @@ def _through_noise_of_several(problem: Problem, plain: Fit) -> Fit | None:
     for _ in range(NOISE_ROUNDS):
         noisy = replace(equations, noise=MeasurementNoise(covariance, problem.library))
         found = solve(problem, noisy, v, briefly=True)
+        before = covariance
         covariance = _positive(noisy.noise_covariance(found.coefficients, found.tensor))
         if not covariance.any():
             return None
+        if np.abs(covariance - before).max() < NOISE_TOLERANCE * covariance.max():
+            break
     assert found is not None, "there is a round"
     noisy = replace(equations, noise=MeasurementNoise(covariance, problem.library))
     return _judged(problem, noisy, noisy.covariances(found), plain)

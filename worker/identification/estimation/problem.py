@@ -218,6 +218,7 @@ def _rescaled_estimate(e: Estimate, factor: float) -> Estimate:
         raw=e.raw * factor,
         std_error=e.std_error * factor,
         robust_std_error=None if e.robust_std_error is None else e.robust_std_error * factor,
+        covariance=e.covariance * factor**2,
     )
 
 
@@ -227,7 +228,8 @@ def _rescaled_shift(shift: RuleShift | None, factor: float) -> RuleShift | None:
 
 def _empty(library: Library) -> Estimate:
     n = library.internal_size
-    return Estimate((), np.zeros(n), np.zeros((n, n)), np.zeros(0), np.zeros(0), None)
+    nothing = np.zeros(0)
+    return Estimate((), np.zeros(n), np.zeros((n, n)), nothing, nothing, None, np.zeros((0, 0)))
 
 
 def at_longer_steps(problem: Problem) -> Iterator[Problem]:

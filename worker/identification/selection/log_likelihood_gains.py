@@ -18,6 +18,7 @@ from worker.identification.selection.supports import (
     growing,
     shrinking,
     support_basis,
+    without_each_term,
 )
 
 Floats = NDArray[np.float64]
@@ -80,6 +81,15 @@ class Gains:
         )
         gains = 0.5 * (along**2 / np.where(is_identifiable[:, None], values, 1.0)).sum(axis=1)
         return [float(gain) for gain in np.where(is_identifiable, gains, -np.inf)]
+
+    def of_one(self, support: GrowingSupport) -> float:
+        """Compute the gain of a support; −∞ where its terms are not identifiable."""
+        if not support.inside:
+            return 0.0
+        span = _Span.of(support.rows @ self._root_and_score)
+        if span is None or not span.is_identifiable(len(support.inside) * IDENTIFIABLE):
+            return -np.inf
+        return span.gain
 
     def with_one_more(self, support: GrowingSupport) -> Floats:
         """Compute the gain of the support with each further term, in order; (M11d), (M11e)."""
@@ -298,13 +308,9 @@ def additions(gains: Gains, library: Library) -> Iterator[Level]:
     """Yield the best support of each size with each further term, from none to all."""
     support = growing(library)
     while support.outside:
-        outside = list(support.outside)
-        members = np.zeros((len(outside), library.size), dtype=bool)
-        members[:, list(support.inside)] = True
-        members[np.arange(len(outside)), outside] = True
-        level = Level(members, gains.with_one_more(support))
+        level = with_each(gains, library, support)
         yield level
-        support = support.with_term(outside[int(np.argmax(level.gains))])
+        support = support.with_term(support.outside[int(np.argmax(level.gains))])
 
 
 def removals(gains: Gains, library: Library) -> Iterator[Level]:
@@ -314,6 +320,20 @@ def removals(gains: Gains, library: Library) -> Iterator[Level]:
         level = without_each(gains, library, support)
         yield level
         support = support.without_term(support.inside[int(np.argmax(level.gains))])
+
+
+def with_each(gains: Gains, library: Library, support: GrowingSupport) -> Level:
+    """Add each further term to a support in turn, in their order.
+
+    Parameters
+    ----------
+    gains, library, support : gains of the component, library of terms, support to enlarge
+    """
+    outside = list(support.outside)
+    members = np.zeros((len(outside), library.size), dtype=bool)
+    members[:, list(support.inside)] = True
+    members[np.arange(len(outside)), outside] = True
+    return Level(members, gains.with_one_more(support))
 
 
 def without_each(gains: Gains, library: Library, support: ShrinkingSupport) -> Level:
@@ -328,3 +348,20 @@ def without_each(gains: Gains, library: Library, support: ShrinkingSupport) -> L
     members[:, inside] = True
     members[np.arange(len(inside)), inside] = False
     return Level(members, gains.with_one_less(support))
+
+
+def neighbours(gains: Gains, library: Library, support: Support) -> Iterator[tuple[int, Level]]:
+    """Yield the supports with one term less, exchanged or more, with their numbers of terms.
+
+    Parameters
+    ----------
+    gains, library, support : gains of the component, library of terms, support in the middle
+    """
+    size = len(support)
+    for smaller in without_each_term(library, support):
+        members = np.zeros((1, library.size), dtype=bool)
+        members[0, list(smaller.inside)] = True
+        yield size - 1, Level(members, np.array([gains.of_one(smaller)]))
+        yield size, with_each(gains, library, smaller)
+    if size < library.size:
+        yield size + 1, with_each(gains, library, growing(library, support))

@@ -1,5 +1,6 @@
 """Probabilities of supports: which sets of terms may be the right one (docs/method.md §12)."""
 
+from collections.abc import Sequence
 from math import log
 
 import numpy as np
@@ -9,10 +10,9 @@ from worker.identification.data.library import Library
 from worker.identification.regression import NormalEquations
 from worker.identification.selection.log_likelihood_gains import (
     Gains,
+    Level,
     Support,
-    all_supports,
     gains_of,
-    stepwise,
 )
 from worker.identification.selection.supports import EXHAUSTIVE_UP_TO
 
@@ -51,6 +51,7 @@ def cost_of_a_term(gain: float, n_terms: int) -> float:
 def support_probabilities(
     equations: NormalEquations,
     library: Library,
+    levels: Sequence[Level],
     criterion_costs: Floats,
     own_costs: Floats,
     chosen: Support,
@@ -61,12 +62,13 @@ def support_probabilities(
     Parameters
     ----------
     equations, library : normal equations, library of terms
+    levels : supports that the selection looked at, by size
     criterion_costs : (K,) what the selection asks of each term, which a draw never exceeds
     own_costs : (K,) what a term must gain for being one of many of its degree
     chosen : selected support
     excluded : terms that depend on the sampling rule, which no support has
     """
-    gains = _considered(equations, library, own_costs)
+    gains = _considered(equations, library, levels, own_costs)
     gains |= gains_of(equations, library, [chosen])
     largest = max(gain for gain in gains.values() if np.isfinite(gain))
     costs = np.minimum(criterion_costs, cost_of_a_term(largest, library.size) + own_costs)
@@ -85,23 +87,20 @@ def support_probabilities(
 
 
 def _considered(
-    equations: NormalEquations, library: Library, costs: Floats
+    equations: NormalEquations, library: Library, levels: Sequence[Level], costs: Floats
 ) -> dict[Support, float]:
     """Compute the gains of all supports of a small library, of the likely ones of a large one.
 
-    In a large library these are the supports next to the stepwise path, and next to the best of
-    those found (Occam's window of Madigan and Raftery, 1994).
+    In a large library these are the supports that the selection looked at, and those next to the
+    best of them (Occam's window of Madigan and Raftery, 1994).
     """
-    gains = Gains(equations, library)
-    small = library.size <= EXHAUSTIVE_UP_TO
     found = {
-        level.support(k): float(gain)
-        for level in (all_supports(gains, library.size) if small else stepwise(gains, library))
-        for k, gain in enumerate(level.gains)
+        level.support(k): float(gain) for level in levels for k, gain in enumerate(level.gains)
     }
     # Far from the origin each support costs an exact elimination.
-    if small or not library.near_origin:
+    if library.size <= EXHAUSTIVE_UP_TO or not library.near_origin:
         return found
+    gains = Gains(equations, library)
     largest = max(gain for gain in found.values() if np.isfinite(gain))
     costs = costs + cost_of_a_term(largest, library.size)
     expanded: set[Support] = set()

@@ -21,9 +21,10 @@ from worker.identification.selection.best_subset import (
     best_of,
     coefficients_on,
     estimate_on,
+    searched,
     selection_path,
 )
-from worker.identification.selection.log_likelihood_gains import Support
+from worker.identification.selection.log_likelihood_gains import Level, Support
 from worker.identification.selection.model_averaging import support_probabilities
 from worker.identification.selection.stlsq import thresholding_path
 
@@ -157,8 +158,9 @@ def choose(
     ------
     TooFewSamples : cross-validation has too few blocks
     """
-    best, path, curve = _searched(
-        equations, library, n_windows, criterion, coefficients=not briefly
+    costs = _costs(criterion, library, n_windows)
+    best, path, curve, levels = _chosen(
+        equations, library, criterion, costs, coefficients=not briefly
     )
     if criterion.method == "none":
         return Selected(
@@ -166,9 +168,7 @@ def choose(
         )
     rule_dependent: Support = ()
     if of_other_rule is not None:
-        wanted_by_other, _, _ = _searched(
-            of_other_rule, library, n_windows, criterion, coefficients=False
-        )
+        wanted_by_other = _chosen(of_other_rule, library, criterion, costs, coefficients=False)[0]
         rule_dependent = _rule_dependent_terms(
             equations, of_other_rule, library, best, wanted_by_other
         )
@@ -181,7 +181,8 @@ def choose(
     probabilities = support_probabilities(
         equations,
         library,
-        _costs(criterion, library, n_windows),
+        levels or searched(equations, library, costs),
+        costs,
         _costs_of_choice(library),
         estimate.support,
         rule_dependent,
@@ -199,16 +200,19 @@ def choose(
     return Selected(estimate, path, rule_dependent, shift, curve, alternatives)
 
 
-def _searched(
+def _chosen(
     equations: NormalEquations,
     library: Library,
-    n_windows: int,
     criterion: Criterion,
+    costs: Floats,
     *,
     coefficients: bool,
-) -> tuple[Support, tuple[Candidate, ...], Curve | None]:
-    """Return the support that the criterion prefers, all that it considered, and the curve or None.
+) -> tuple[Support, tuple[Candidate, ...], Curve | None, tuple[Level, ...]]:
+    """Return the support that the criterion prefers, the path, the curve or None, and all supports.
 
+    The last are the supports that were looked at, by size; none for methods that look at others.
+
+    costs          (K,) cost of each term
     coefficients   whether to compute those along the path, which cost time
     """
     if criterion.method == "lasso_cv":
@@ -216,14 +220,13 @@ def _searched(
         from worker.identification.selection.lasso_cv import lasso_path
 
         path, best, curve = lasso_path(equations, library)
-        return best, path, curve
+        return best, path, curve, ()
     if criterion.method == "stlsq":
         path, best = thresholding_path(equations, library, criterion.z_threshold)
-        return best, path, None
-    path = selection_path(
-        equations, library, _costs(criterion, library, n_windows), coefficients=coefficients
-    )
-    return best_of(path).support, path, None
+        return best, path, None, ()
+    levels = searched(equations, library, costs)
+    path = selection_path(levels, equations, library, costs, coefficients=coefficients)
+    return best_of(path).support, path, None, levels
 
 
 def simplest(selected: Selected, equations: NormalEquations, library: Library) -> Selected:
@@ -237,7 +240,9 @@ def simplest(selected: Selected, equations: NormalEquations, library: Library) -
     selected : estimate by the criterion
     equations, library : normal equations, library of terms
     """
-    path = selection_path(equations, library, _costs_of_choice(library), coefficients=False)
+    costs = _costs_of_choice(library)
+    levels = searched(equations, library, costs)
+    path = selection_path(levels, equations, library, costs, coefficients=False)
     enough = max(c.gain for c in path) * (1 - TRACE)
     support = next(c.support for c in path if c.gain >= enough)
     return Selected(

@@ -5,7 +5,7 @@ of basis can lose the difference is never lost, and the rows of a reduced basis 
 parallel whatever the origin; equation (M12).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -130,9 +130,31 @@ class GrowingSupport:
         return _growing(self.library, tuple(sorted((*self.inside, term))), reduced)
 
 
-def growing(library: Library) -> GrowingSupport:
-    """Start from no term at all."""
-    return _growing(library, (), None if library.near_origin else _terms(library))
+def growing(library: Library, inside: Support = ()) -> GrowingSupport:
+    """Start from these terms, in order; by default from no term at all."""
+    if library.near_origin:
+        return _growing(library, inside, None)
+    return _growing(library, inside, _terms(library).with_rows(inside))
+
+
+def without_each_term(library: Library, support: Support) -> Iterator[GrowingSupport]:
+    """Yield a support without each of its terms, in order."""
+    if library.near_origin:
+        for out in support:
+            yield _growing(library, tuple(k for k in support if k != out), None)
+        return
+
+    def halved(reduced: Reduction, left: Support) -> Iterator[GrowingSupport]:
+        # The rows of one half serve for every term of the other: k log k steps instead of k².
+        if len(left) == 1:
+            yield _growing(library, tuple(k for k in support if k != left[0]), reduced)
+            return
+        first, second = left[: len(left) // 2], left[len(left) // 2 :]
+        yield from halved(reduced.with_rows(second), first)
+        yield from halved(reduced.with_rows(first), second)
+
+    if support:
+        yield from halved(_terms(library), support)
 
 
 def _growing(library: Library, inside: Support, reduced: Reduction | None) -> GrowingSupport:

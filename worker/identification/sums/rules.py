@@ -165,6 +165,7 @@ THROUGH_NOISE = SamplingRule(
     order=3,
     lead=1,
     overlapping=True,
+    lags=2,
 )
 """In D_2 D_2ᵀ − D_1 D_1ᵀ the noise cancels; the integral is over the second step only."""
 

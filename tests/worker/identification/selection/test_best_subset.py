@@ -125,6 +125,41 @@ def test_a_threshold_on_raw_coefficients_would_depend_on_units(of_double_well) -
     assert kept(10.0) == [True, False]
 
 
+def test_the_covariance_of_raw_coefficients_is_that_of_a_plain_regression(of_double_well) -> None:
+    """Transcription of (M9), and of (M36) where blocks scatter more than the model says."""
+    equations, library, _ = of_double_well
+    support = (1, 3)
+    rows = np.array([[float(v) for v in library.change_of_basis[k]] for k in support])
+
+    def plain(equations: NormalEquations) -> Floats:
+        inverse = np.linalg.inv(rows @ equations.information @ rows.T)
+        values = inverse @ (rows @ equations.score)
+        scores = [
+            rows @ (g - h @ (rows.T @ values))
+            for h, g in zip(equations.block_information, equations.block_score, strict=True)
+        ]
+        n = len(scores)
+        blocks = inverse @ (n / (n - 1) * sum(np.outer(s, s) for s in scores)) @ inverse
+        root = np.linalg.cholesky(inverse)
+        larger, along = np.linalg.eigh(np.linalg.inv(root) @ blocks @ np.linalg.inv(root).T)
+        beyond = larger > (1 + (np.sqrt(len(support)) + 1) / np.sqrt(n)) ** 2
+        return np.asarray(root @ along @ np.diag(np.where(beyond, larger, 1.0)) @ along.T @ root.T)
+
+    model = np.linalg.inv(rows @ equations.information @ rows.T)
+    estimate = estimate_on(equations, library, support)
+    assert estimate is not None
+    np.testing.assert_allclose(estimate.covariance, plain(equations), rtol=1e-9)
+    np.testing.assert_allclose(estimate.covariance, model, rtol=1e-9)
+    np.testing.assert_allclose(np.sqrt(np.diag(model)), estimate.std_error, rtol=1e-9)
+    # Blocks whose scores are twice as large have four times the covariance.
+    residual = equations.block_score - equations.block_information @ estimate.internal
+    scattered = replace(equations, block_score=equations.block_score + residual)
+    wider = estimate_on(scattered, library, support)
+    assert wider is not None
+    assert np.linalg.det(wider.covariance) > 4 * np.linalg.det(model)
+    np.testing.assert_allclose(wider.covariance, plain(scattered), rtol=1e-9)
+
+
 def brownian(seed: int, rate: float = 0.0) -> Trajectories:
     """40 paths of 300 steps; with a rate, an Ornstein–Uhlenbeck process."""
     noise = np.random.default_rng([seed, 7]).standard_normal((300, 40)) * 0.1
