@@ -23,8 +23,9 @@ from threadpoolctl import threadpool_limits
 from benchmarks.recovery import DT, SYSTEMS, Limit, limits_of, paths_of, rms
 from contract.identification import PAPER_PRESET, IdentificationParameters, LibraryParameters
 from worker import pipeline
+from worker.identification.component_fit import ComponentFit
 from worker.identification.data.trajectories import from_arrays
-from worker.identification.identified_model import ComponentFit, IdentifiedModel
+from worker.identification.identified_model import IdentifiedModel
 from worker.identification.model_sampling import CoefficientEstimate, confidence_interval
 from worker.jobs.parameters import settings_of
 

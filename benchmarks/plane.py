@@ -24,8 +24,9 @@ from scipy.linalg import expm
 from benchmarks.simulation import simulate_system
 from contract.identification import IdentificationParameters, LibraryParameters
 from worker import pipeline
+from worker.identification.component_fit import ComponentFit
 from worker.identification.data.trajectories import from_arrays
-from worker.identification.identified_model import ComponentFit, IdentifiedModel
+from worker.identification.identified_model import IdentifiedModel
 from worker.jobs.parameters import settings_of
 
 Floats = NDArray[np.float64]

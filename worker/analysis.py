@@ -19,13 +19,13 @@ from worker.generator.uncertainty.confidence_intervals import confidence_interva
 from worker.generator.uncertainty.intervals import Intervals
 from worker.identification.checks.visited_states import count_crossings
 from worker.identification.data.trajectories import Trajectories
-from worker.identification.findings import (
-    Finding,
+from worker.identification.findings.derived import (
     few_transitions,
     not_analysed,
     rarely_ergodic,
     sentence_findings,
 )
+from worker.identification.findings.finding import Finding
 from worker.identification.identified_model import IdentifiedModel
 from worker.progress import Report
 

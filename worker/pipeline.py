@@ -6,7 +6,7 @@ from worker.comparison.compare import compare as compare_with_data
 from worker.generator.process import DiffusionProcess
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.estimation.setup import Settings
-from worker.identification.findings import MODEL_ONLY
+from worker.identification.findings.derived import MODEL_ONLY
 from worker.identification.identified_model import IdentifiedModel, identified_model
 from worker.identification.sums.block_sums import Summing, sums_here
 from worker.progress import Report

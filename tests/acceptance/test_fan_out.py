@@ -16,8 +16,9 @@ from tests.acceptance.jobs import MODEL_ONLY, upload
 from tests.acceptance.served import finished
 from tests.chaos.installation import Installation, Program, installed
 from worker import pipeline
+from worker.identification.component_fit import ComponentFit
 from worker.identification.data.trajectories import Trajectories
-from worker.identification.identified_model import ComponentFit, IdentifiedModel
+from worker.identification.identified_model import IdentifiedModel
 from worker.jobs.parameters import settings_of
 
 STEP = 0.05

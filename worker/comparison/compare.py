@@ -23,12 +23,12 @@ from worker.generator.quantities.outcomes import Reason
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.quantities.stationary import MultivariateDistribution, StationaryDistribution
 from worker.identification.data.trajectories import Scales, Trajectories
-from worker.identification.findings import (
-    Finding,
+from worker.identification.findings.derived import (
     autocorrelation_differs,
     stationary_density_differs,
     wrong_at_longer_times,
 )
+from worker.identification.findings.finding import Finding
 from worker.identification.identified_model import Histogram, IdentifiedModel
 from worker.identification.symbolic_process import SymbolicProcess
 

@@ -47,7 +47,7 @@ from worker.generator.quantities.stationary import (
     SimulatedLaw,
 )
 from worker.generator.uncertainty.intervals import Intervals, Path
-from worker.identification.findings import Finding
+from worker.identification.findings.finding import Finding
 
 Floats = NDArray[np.float64]
 

@@ -10,7 +10,8 @@ from contract.datasets import Dataset
 from worker.comparison.compare import Comparison
 from worker.documents.numbers import number, table, written
 from worker.identification.checks.residuals import ResidualMoments
-from worker.identification.identified_model import ComponentFit, IdentifiedModel, TermFit
+from worker.identification.component_fit import ComponentFit, TermFit
+from worker.identification.identified_model import IdentifiedModel
 from worker.identification.model_sampling import confidence_interval
 from worker.identification.selection.best_subset import Curve
 from worker.identification.selection.kernel_scores import KernelChoice

@@ -11,7 +11,8 @@ from worker.analysis import Analysed
 from worker.comparison.compare import Comparison
 from worker.documents.generator import analysis_of, findings_of
 from worker.documents.numbers import plain
-from worker.identification.findings import MODEL_ONLY, Finding
+from worker.identification.findings.derived import MODEL_ONLY
+from worker.identification.findings.finding import Finding
 from worker.identification.identified_model import IdentifiedModel
 
 

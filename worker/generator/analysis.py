@@ -160,7 +160,7 @@ def analysis(
         report, near = _analysed_in_one(scalar_view(process), request, reflecting_ends)
         report = replace(report, between=unanswered(request, NOT_TWO_NUMBERS)[0])
     report = with_derived(report, process)
-    # Unvisited arcs of a circle are found by `identification/findings.py`.
+    # Unvisited arcs of a circle are found by `identification/findings/domain.py`.
     if ranges is not None and all(period is None for period in process.periods):
         report = replace(report, extrapolated=extrapolated(report, ranges))
         landscape = near.landscape if isinstance(near, PerturbedLineAnalysis) else None

@@ -1,14 +1,15 @@
 """The identified model in the data's own units, with its errors and checks."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.checks.markov_tests import score_tests
-from worker.identification.checks.residuals import ResidualMoments, ResidualSums, measure_residuals
+from worker.identification.checks.residual_sums import ResidualSums, measure_residuals
+from worker.identification.checks.residuals import ResidualMoments
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import (
     Scales,
@@ -30,23 +31,12 @@ from worker.identification.estimation.setup import (
     states_of,
     with_boundaries,
 )
-from worker.identification.findings import (
-    Finding,
-    check_paths,
-    collinear_terms,
-    findings,
-    paper_preset,
-    reflecting_boundaries,
-    step_errors,
-    unvisited_arcs,
-    wrong_drift,
-)
-from worker.identification.model_sampling import (
-    CoefficientEstimate,
-    DrawnModels,
-    draw_models,
-)
-from worker.identification.selection.best_subset import Candidate, Curve
+from worker.identification.findings.domain import reflecting_boundaries, unvisited_arcs
+from worker.identification.findings.finding import Finding
+from worker.identification.findings.fit import findings
+from worker.identification.findings.residuals import check_paths
+from worker.identification.findings.terms import collinear_terms, paper_preset, wrong_drift
+from worker.identification.model_sampling import DrawnModels, draw_models
 from worker.identification.selection.kernel_scores import KernelChoice
 from worker.identification.selection.support_selection import Selected
 from worker.identification.sums.block_sums import Summing, sums_here
@@ -58,9 +48,11 @@ from worker.identification.symbolic_system import Field, SymbolicSystem, field_f
 from worker.progress import Report
 
 if TYPE_CHECKING:
-    from worker.identification.estimation.paper import SparseFit
+    pass
+from worker.identification.component_fit import ComponentFit, component_of, sparse_component
 
 Floats = NDArray[np.float64]
+
 Bounds = tuple[Range, ...]
 
 N_DRAWS = 10_000
@@ -68,55 +60,6 @@ N_DRAWS = 10_000
 
 WINDOWS_FOR_SCORES = 400_000
 """Windows that show what the drift leaves out, as far as it is material."""
-
-
-@dataclass(frozen=True, slots=True)
-class TermFit:
-    """A candidate term; errors are None where the estimator gives none.
-
-    probability   probability that the term belongs to the model
-    estimates     estimates on all likely supports that have the term
-    """
-
-    name: str
-    value: float
-    active: bool
-    std_error: float | None = None
-    robust_std_error: float | None = None
-    probability: float | None = None
-    estimates: tuple[CoefficientEstimate, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PathEntry:
-    """A support that was considered, with the supports of its size that fit equally well."""
-
-    support: tuple[str, ...]
-    score: float
-    coefficients: Mapping[str, float]
-    equivalent: tuple[tuple[str, ...], ...] = ()
-    penalty: float | None = None
-    probability: float | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ComponentFit:
-    """A component of drift or diffusion in the data's units.
-
-    covariance   (k, k) covariance of the coefficients of the k active terms, in their order; None
-                 where the estimator gives none
-    """
-
-    terms: tuple[TermFit, ...]
-    method: str
-    path: tuple[PathEntry, ...]
-    step_errors: Mapping[str, float] = field(default_factory=dict)
-    curve: Curve | None = None
-    covariance: Floats | None = None
-
-    def active(self) -> dict[str, float]:
-        """Coefficients of the active terms."""
-        return {t.name: t.value for t in self.terms if t.active}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -231,8 +174,8 @@ def _by_paper(problem: Problem, threshold: float, bounds: Bounds) -> IdentifiedM
         chunks(data, scales, block_edges(data, 1)), EULER, library, cells, b, a
     )
     return IdentifiedModel(
-        drift={"x": _sparse_component(model.drift, library)},
-        diffusion={"x,x": _sparse_component(model.diffusion, library)},
+        drift={"x": sparse_component(model.drift, library)},
+        diffusion={"x,x": sparse_component(model.diffusion, library)},
         process=process_of(library, b, a, scales, bounds[0]),
         draws=None,
         findings=(paper_preset(),),
@@ -243,17 +186,6 @@ def _by_paper(problem: Problem, threshold: float, bounds: Bounds) -> IdentifiedM
         space=problem.space,
         rule="euler",
         histogram=_histogram(residuals, scales),
-    )
-
-
-def _sparse_component(fit: "SparseFit", library: Library) -> ComponentFit:
-    terms = tuple(
-        TermFit(name, float(fit.coefficients[k]), k in fit.support)
-        for k, name in enumerate(library.names)
-    )
-    active = {t.name: t.value for t in terms if t.active}
-    return ComponentFit(
-        terms, "lasso_cv+stlsq", (PathEntry(tuple(active), -float(fit.errors.min()), active),)
     )
 
 
@@ -274,7 +206,7 @@ def _model_of_problem(problem: Problem, settings: Settings, n_draws: int) -> Ide
     to_diffusion = np.outer(space.units, space.units) / space.time
 
     def component(selected: Selected, coarse: Floats | None, factor: float) -> ComponentFit:
-        return _component(
+        return component_of(
             selected, coarse, library, problem.selection.method, fit.rule.order, factor
         )
 
@@ -325,82 +257,6 @@ def _with_scores(problem: Problem, fit: Fit) -> Fit:
     return replace(
         fit, scores=(score_tests(windows, fit.rule, problem.library, drift, diffusion, longest),)
     )
-
-
-def _component(
-    selected: Selected,
-    coarse: Floats | None,
-    library: Library,
-    method: str,
-    order: int,
-    factor: float,
-) -> ComponentFit:
-    """Put a component into the data's units.
-
-    coarse   raw coefficients at twice the step, where there are any
-    order    order of the sampling rule
-    factor   factor from internal units to the data's
-    """
-    estimate = selected.estimate
-    terms = []
-    for k, name in enumerate(library.names):
-        estimates = tuple(_estimates_of(selected, k, factor))
-        probability = min(sum(e.weight for e in estimates), 1.0)
-        if k not in estimate.support:
-            terms.append(
-                TermFit(name, 0.0, active=False, probability=probability, estimates=estimates)
-            )
-            continue
-        i = estimate.support.index(k)
-        robust = (
-            None
-            if estimate.robust_std_error is None
-            else float(estimate.robust_std_error[i] * factor)
-        )
-        value, error = float(estimate.raw[i] * factor), float(estimate.std_error[i] * factor)
-        terms.append(TermFit(name, value, True, error, robust, probability, estimates))
-    path = tuple(_entry(c, selected, library, factor) for c in selected.path)
-    return ComponentFit(
-        tuple(terms),
-        method,
-        path,
-        step_errors(selected, coarse, order, library),
-        selected.curve,
-        estimate.covariance * factor**2,
-    )
-
-
-def _estimates_of(selected: Selected, term: int, factor: float) -> Iterator[CoefficientEstimate]:
-    """Yield the estimates of a term's coefficient on all supports that have it [data's units]."""
-    for alternative in selected.supports:
-        estimate, shift = alternative.estimate, alternative.shift
-        if term in estimate.support:
-            i = estimate.support.index(term)
-            yield CoefficientEstimate(
-                alternative.weight,
-                float(estimate.raw[i] * factor),
-                float(estimate.std_error[i] * abs(factor)),
-                0.0 if shift is None else float(shift.raw[i] * factor),
-            )
-
-
-def _entry(candidate: Candidate, selected: Selected, library: Library, factor: float) -> PathEntry:
-    names = _names(library, candidate.support)
-    weights = {a.estimate.support: a.weight for a in selected.supports}
-    return PathEntry(
-        support=names,
-        score=candidate.score,
-        coefficients={
-            name: float(v * factor) for name, v in zip(names, candidate.raw, strict=True)
-        },
-        equivalent=tuple(_names(library, s) for s in candidate.equivalent),
-        penalty=candidate.penalty,
-        probability=weights.get(candidate.support, 0.0),
-    )
-
-
-def _names(library: Library, support: tuple[int, ...]) -> tuple[str, ...]:
-    return tuple(library.names[k] for k in support)
 
 
 def _process(

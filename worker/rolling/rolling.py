@@ -12,9 +12,11 @@ import numpy as np
 from scipy.special import gammaincc
 
 from worker.identification.data.library import Library
-from worker.identification.estimation.estimator import NoiseHandling, identify
+from worker.identification.estimation.estimator import identify
+from worker.identification.estimation.noise_correction import NoiseHandling
 from worker.identification.estimation.problem import Problem
-from worker.identification.findings import Finding, check_paths
+from worker.identification.findings.finding import Finding
+from worker.identification.findings.residuals import check_paths
 from worker.identification.selection.best_subset import Estimate
 from worker.identification.sums.rules import RuleName
 from worker.rolling.spectral_gaps import Gap, gaps_of

@@ -8,14 +8,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.checks.residuals import Residuals, ResidualSums, measure_residuals
-from worker.identification.data.trajectories import (
-    Chunk,
-    Integers,
-    Windows,
-    block_edges,
-    chunks,
-)
+from worker.identification.checks.residual_sums import ResidualSums, measure_residuals
+from worker.identification.checks.residuals import Residuals
+from worker.identification.data.trajectories import Chunk, Integers, Windows, block_edges, chunks
 from worker.identification.estimation.fit import Solution
 from worker.identification.estimation.joint_regression import NoiseLine, joint_equations
 from worker.identification.estimation.least_errors import LeastErrors

@@ -7,18 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.checks.residuals import Residuals
+from worker.identification.data.library import Library
 from worker.identification.estimation.fit import Coarse, Solution
 from worker.identification.estimation.joint_regression import NoiseLine
-from worker.identification.estimation.problem import (
-    Problem,
-    Shares,
-    completed,
-    components_of,
-)
+from worker.identification.estimation.problem import Problem, Shares, completed, components_of
 from worker.identification.regression import NormalEquations
 from worker.identification.selection.best_subset import Estimate, estimate_on
 from worker.identification.selection.diffusion_terms import choose_up_to, estimate_up_to
-from worker.identification.selection.support_selection import choose
+from worker.identification.selection.support_selection import Selected, choose
 from worker.identification.sums.rules import SamplingRule, other_rule
 from worker.identification.sums.window_products import Pair
 
@@ -221,3 +217,27 @@ def coarse_coefficients(problem: Problem, equations: Equations, v: Any, model: S
             for pair, e in far[1].items()
         },
     )
+
+
+def step_errors(
+    selected: Selected, coarse: Floats | None, order: int, library: Library
+) -> dict[str, float]:
+    """Estimate each term's relative error from the sampling interval.
+
+    The error is the term's change on doubling the interval, over 2^order − 1.
+
+    Parameters
+    ----------
+    selected : estimate of the component
+    coarse : raw coefficients at twice the interval; None: no errors
+    order : order of the sampling rule
+    library : terms
+    """
+    if coarse is None:
+        return {}
+    pairs = zip(selected.estimate.support, selected.estimate.raw, coarse, strict=True)
+    return {
+        library.names[k]: float((far - near) / (2**order - 1) / near)
+        for k, near, far in pairs
+        if near
+    }

@@ -7,7 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.checks.residuals import Residuals, measure_joint_residuals
+from worker.identification.checks.residual_sums import measure_joint_residuals
+from worker.identification.checks.residuals import Residuals
 from worker.identification.data.trajectories import Integers, Windows, block_edges
 from worker.identification.data.windows import Stretch, stretches
 from worker.identification.estimation.cell_equations import N_BLOCKS, N_BLOCKS_FOR_ERRORS

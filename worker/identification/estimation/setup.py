@@ -19,8 +19,8 @@ from worker.identification.data.preconditions import (
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.data.windows import Space, measure_space
 from worker.identification.errors import DimensionNotSupported, InvalidLibrary
-from worker.identification.estimation.estimator import NoiseHandling
 from worker.identification.estimation.kernel_choice import choose_instruments
+from worker.identification.estimation.noise_correction import NoiseHandling
 from worker.identification.estimation.problem import Problem, Structure, make_grid
 from worker.identification.selection.support_selection import BIC, Criterion
 from worker.identification.sums.block_sums import Summing, sums_here

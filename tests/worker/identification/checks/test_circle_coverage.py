@@ -5,7 +5,7 @@ import pytest
 
 from worker.identification.checks.visited_states import empty_arc
 from worker.identification.data.trajectories import from_arrays
-from worker.identification.findings import unvisited_arcs
+from worker.identification.findings.domain import unvisited_arcs
 
 
 @pytest.mark.parametrize(("low", "high"), [(-20.0, 147.0), (100.0, 250.0), (-170.0, -60.0)])

@@ -7,7 +7,7 @@ from benchmarks.simulation import simulate
 from contract.identification import IdentificationParameters
 from worker import pipeline
 from worker.identification.data.trajectories import from_arrays
-from worker.identification.findings import Finding
+from worker.identification.findings.finding import Finding
 from worker.jobs.parameters import settings_of
 
 

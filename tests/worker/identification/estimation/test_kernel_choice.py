@@ -21,7 +21,7 @@ from worker.identification.estimation.estimator import identify
 from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.kernel_choice import choose_kernels, judge
 from worker.identification.estimation.problem import Problem, make_grid
-from worker.identification.findings import findings
+from worker.identification.findings.fit import findings
 from worker.identification.selection.kernel_scores import (
     KernelCandidate,
     KernelChoice,

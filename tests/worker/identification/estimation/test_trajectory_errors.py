@@ -14,7 +14,7 @@ from worker.identification.checks.trajectory_tests import compare_parts
 from worker.identification.data.trajectories import from_arrays
 from worker.identification.estimation import estimator, trajectory_errors
 from worker.identification.estimation.setup import Settings
-from worker.identification.findings import Finding
+from worker.identification.findings.finding import Finding
 from worker.identification.identified_model import IdentifiedModel, identified_model
 from worker.identification.sums.block_sums import BlockSums, Pass, Summing, sums_here
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from worker.identification.findings import findings
+from worker.identification.findings.fit import findings
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.simulation import simulate_system
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.estimation.problem import thinned
-from worker.identification.findings import findings
+from worker.identification.findings.fit import findings
 
 TAU = 0.05
 

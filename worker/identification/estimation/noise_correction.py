@@ -1,0 +1,211 @@
+"""The correction for measurement noise, rounding and motion blur."""
+
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.estimation.cell_equations import (
+    Weights,
+    cell_equations,
+    weights_through_noise,
+)
+from worker.identification.estimation.components import solve
+from worker.identification.estimation.direct_equations import joint_equations_of
+from worker.identification.estimation.fit import Fit
+from worker.identification.estimation.one_rule import is_too_coarse, judged, mean_diffusion_and_rate
+from worker.identification.estimation.problem import Problem
+from worker.identification.sums.measurement_noise import MeasurementNoise
+from worker.identification.sums.rounding import rounding_of
+from worker.identification.sums.rules import (
+    NO_NOISE,
+    SCALAR_THROUGH_NOISE,
+    THROUGH_NOISE,
+    SamplingRule,
+    ScalarNoise,
+)
+
+Floats = NDArray[np.float64]
+
+NoiseHandling = Literal["auto", "none", "corrected"]
+
+FEWEST_WINDOWS = 200
+
+NOISE_FOUND = 2.5
+"""Standard errors from which a variance of measurement noise is corrected for.
+
+A false alarm, one in 160 records that are looked at, costs precision; noise that is missed costs
+the interval of a, which it shifts by up to 1.4 of its errors for each of these."""
+
+NOISE_ROUNDS = 8
+
+NOISE_TOLERANCE = 1e-4
+"""Relative change of the noise's variance at which the iteration ends, after three to five rounds.
+
+Each round fits drift, then diffusion and variance, with the correction for the variance before."""
+
+LONGEST_EXPOSURE = 1.2
+"""Longest exposure of motion blur that is corrected for [sampling intervals]."""
+
+MEMORY, LONGEST_PAST, SHARE_OF_PAST = 2.0, 100, 10
+"""Times of the filter's decay that are averaged, samples at most, and the part of a record."""
+
+SUSPICIOUS = 1.5
+"""Standard errors of a negative correlation of residuals from which noise is looked for."""
+
+
+def through_noise_of_one(problem: Problem, plain: Fit, handling: NoiseHandling) -> Fit | None:
+    """Correct for measurement noise and rounding; None where there is neither.
+
+    Where the noise exceeds an increment, the fit is repeated with increments over m samples from
+    every sample: the diffusion's error is smallest where a m Δt is about the noise's variance.
+    """
+    (raw,) = plain.raw
+    rounding = rounding_of(problem.data, problem.scales, raw.mean_square, *raw.lag_one_covariance)
+    if not (handling == "corrected" or rounding or _may_be_noisy(plain)):
+        return None
+    rule, known = SCALAR_THROUGH_NOISE, None
+    if rounding is not None:
+        rule, known = rule.at_stride(rounding.stride), rounding.noise
+    found = _through_noise_at(problem, plain, rule, known or NO_NOISE)
+    if found is not None and (handling == "corrected" or _is_found(found, known)):
+        return _refined(problem, plain, found)
+    return None if known is None else _through_noise_at(problem, plain, rule, known, fixed=True)
+
+
+def _may_be_noisy(plain: Fit) -> bool:
+    """Check whether to estimate the noise's variance, which a coarse step hides in residuals."""
+    (raw,) = plain.raw
+    suspicious = raw.lag_one_z < -SUSPICIOUS and raw.lag_one_correlation < -0.002
+    return (
+        (suspicious and not raw.is_deterministic)
+        or raw.is_noisy
+        or raw.is_blurred
+        or is_too_coarse(plain)
+    )
+
+
+def _is_found(found: Fit, rounding: ScalarNoise | None) -> bool:
+    """Check whether there is noise beyond a known rounding."""
+    if found.exposure:
+        return True
+    known = 0.0 if rounding is None else rounding.variance
+    beyond = (float(found.noise_variances[0]) - known) / found.noise_error
+    return beyond > NOISE_FOUND or (rounding is None and found.raw[0].is_noisy)
+
+
+def _through_noise_at(
+    problem: Problem,
+    plain: Fit,
+    rule: SamplingRule,
+    first: ScalarNoise = NO_NOISE,
+    *,
+    fixed: bool = False,
+) -> Fit | None:
+    """Correct for measurement noise by one rule; None where none is left.
+
+    Parameters
+    ----------
+    problem, plain : data, library and instruments, and the fit without noise
+    rule : rule with its stride and the samples that are its instrument
+    first : noise from which the iteration starts
+    fixed : whether the noise is `first`, else its variance is an unknown
+    """
+    noise = replace(first, known=fixed)
+    equations = cell_equations(problem, rule)
+    statistics = equations.statistics
+    if statistics.n_windows < FEWEST_WINDOWS:
+        return None
+    weights = Weights(statistics.time, statistics.time_squared.sum(axis=0))
+    exposure = 0.0
+    for turn in range(NOISE_ROUNDS):
+        found = solve(problem, replace(equations, rule=replace(rule, noise=noise)), weights)
+        variance = first.variance if found.noise is None else float(found.noise[0, 0])
+        change = variance - noise.variance
+        a, _ = mean_diffusion_and_rate(problem, statistics, found)
+        exposure = max(-6 * variance, 0.0) / a if a > 0 else np.inf
+        if not (variance > 0 or (exposure < LONGEST_EXPOSURE and plain.raw[0].is_blurred)):
+            return None
+        # Blur is proportional to the diffusion; an instrument's noise is the same everywhere.
+        shape = found.tensor[0, 0] / a if variance < 0 else None
+        noise = replace(noise, variance=variance, shape=shape)
+        if abs(change) < NOISE_TOLERANCE * abs(variance) and (turn or not fixed):
+            break
+        weights = weights_through_noise(problem, statistics, found, variance)
+    return replace(
+        judged(problem, replace(equations, rule=replace(rule, noise=noise)), weights, plain),
+        exposure=exposure,
+    )
+
+
+def _refined(problem: Problem, plain: Fit, found: Fit) -> Fit:
+    """Repeat a fit through noise with the stride and the instrument that this noise asks for."""
+    while True:
+        assert found.statistics is not None, "there is one variable"
+        a, rate = mean_diffusion_and_rate(problem, found.statistics, found)
+        before = replace(found.rule, noise=NO_NOISE)
+        rule = _rule_for_noise(problem, before, float(found.noise_variances[0]), a, rate)
+        again = None if rule == before else _through_noise_at(problem, plain, rule)
+        if a > 0 or again is None:
+            return again or found
+        found = again
+
+
+def _rule_for_noise(
+    problem: Problem, before: SamplingRule, variance: float, a: float, rate: float
+) -> SamplingRule:
+    """Return the rule with the stride and the instrument for noise of this variance.
+
+    An increment's a m Δt reaches the noise's variance; m Δt stays below a fifth of a relaxation
+    time, where the rule's own error sets in. The instrument is the mean of the samples before, with
+    the weights of the Kalman filter of a random walk. Where the noise hides the diffusion, four
+    times the stride may show it.
+
+    Parameters
+    ----------
+    problem : data
+    before : rule so far
+    variance : variance of the noise, internal units
+    a, rate : mean diffusion and relaxation rate, internal units
+    """
+    if not variance > 0:
+        return before
+    hidden, stride, n = not a > 0, before.windows.stride, problem.data.n_increments
+    wanted = 4 * stride if hidden else min(variance / a, 0.2 / rate if rate > 0 else np.inf)
+    stride = max(stride, int(min(wanted, n / 1000)))
+    ratio = 1 / stride if hidden else a / variance
+    gain = (np.sqrt(ratio**2 + 4 * ratio) - ratio) / 2
+    of_record = int(np.median(np.diff(problem.data.segments[:, :2]))) // SHARE_OF_PAST
+    count = max(1, min(int(MEMORY / gain), LONGEST_PAST, of_record))
+    weights = (1 - gain) ** np.arange(count)
+    past = tuple((weights / weights.sum()).tolist())
+    return replace(before, stride=stride, past=past)
+
+
+def through_noise_of_several(problem: Problem, plain: Fit) -> Fit | None:
+    """Correct for measurement noise; None where no noise is left, or it cannot be done."""
+    if problem.library.other:
+        return None
+    equations = joint_equations_of(problem, THROUGH_NOISE)
+    if equations.n_windows < FEWEST_WINDOWS:
+        return None
+    v, covariance, found = equations.covariances(plain), np.zeros((len(plain.drift),) * 2), None
+    for _ in range(NOISE_ROUNDS):
+        noisy = replace(equations, noise=MeasurementNoise(covariance, problem.library))
+        found = solve(problem, noisy, v, briefly=True)
+        before = covariance
+        covariance = _positive(noisy.noise_covariance(found.coefficients, found.tensor))
+        if not covariance.any():
+            return None
+        if np.abs(covariance - before).max() < NOISE_TOLERANCE * covariance.max():
+            break
+    assert found is not None, "there is a round"
+    noisy = replace(equations, noise=MeasurementNoise(covariance, problem.library))
+    return judged(problem, noisy, noisy.covariances(found), plain)
+
+
+def _positive(covariance: Floats) -> Floats:
+    """Return the nearest positive semi-definite matrix."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray((vectors * values.clip(min=0)) @ vectors.T)

@@ -1,0 +1,1 @@
+"""Every sentence about a fit, by its subject. Start in `fit.py`."""
