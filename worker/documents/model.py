@@ -103,9 +103,7 @@ def _component(fit: ComponentFit, confidence: float) -> results.Component:
     return results.Component(
         expression=expression(fit.active()),
         terms=terms,
-        covariance=None
-        if fit.covariance is None or not fit.covariance.size
-        else table(fit.covariance),
+        covariance=table(np.array(fit.covariance)) if fit.covariance else None,
     )
 
 

@@ -48,7 +48,7 @@ class PathEntry:
     probability: float | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class ComponentFit:
     """A component of drift or diffusion in the data's units.
 
@@ -61,7 +61,7 @@ class ComponentFit:
     path: tuple[PathEntry, ...]
     step_errors: Mapping[str, float] = field(default_factory=dict)
     curve: Curve | None = None
-    covariance: Floats | None = None
+    covariance: tuple[tuple[float, ...], ...] | None = None
 
     def active(self) -> dict[str, float]:
         """Coefficients of the active terms."""
@@ -107,7 +107,7 @@ def component_of(
         path,
         step_errors(selected, coarse, order, library),
         selected.curve,
-        estimate.covariance * factor**2,
+        tuple(map(tuple, (estimate.covariance * factor**2).tolist())),
     )
 
 

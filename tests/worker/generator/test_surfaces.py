@@ -17,6 +17,7 @@ from worker.generator.uncertainty.confidence_intervals import (
     intervals_over,
     representative,
 )
+from worker.generator.uncertainty.intervals import Layout
 from worker.generator.uncertainty.response_surface import (
     Directions,
     design,
@@ -318,3 +319,12 @@ def test_the_share_without_a_distribution_is_that_of_the_estimates_own_terms() -
                 0.95,
             )
             assert found.ergodic_share == pytest.approx(share, abs=0.03)
+
+
+def test_a_curve_that_no_model_has_is_no_reason_to_fail() -> None:
+    """The T-bill record, without drift, has a potential that no drawn model could be moved by."""
+    layout = Layout(analysis(cubic(np.array([0.0, -1.0, 0.0, 0.5]))).report)
+    everything = layout.sampled(20)
+    layout.known[:] = False
+    assert len(everything)
+    assert not len(layout.sampled(20))

@@ -160,12 +160,12 @@ class Layout:
 
     def sampled(self, points: int) -> NDArray[np.int64]:
         """Return the places of all numbers, and of so many points of each curve."""
-        found = []
+        found = [np.zeros(0, np.int64)]
         for leaf, place in self.leaves:
             known = place.start + np.flatnonzero(self.known[place])
-            every = -(-len(known) // points) if leaf.kind.whole else 1
+            every = max(1, -(-len(known) // points)) if leaf.kind.whole else 1
             found.append(known[every // 2 :: every])
-        return np.concatenate(found).astype(np.int64)
+        return np.concatenate(found)
 
     @cached_property
     def _state(self) -> float:
