@@ -35,8 +35,9 @@ FEWEST_WINDOWS = 200
 NOISE_FOUND = 3.0
 """Standard errors from which a variance of measurement noise is corrected for.
 
-A false alarm, one in 700 records that are looked at (at 2.5 errors one in 160), costs precision; noise that is missed costs
-the interval of a, which it shifts by up to 1.4 of its errors for each of these."""
+A false alarm, one in 700 records that are looked at (at 2.5 errors one in 160), costs precision;
+noise that is missed costs the interval of a, which it shifts by up to 1.4 of its errors for each of
+these."""
 
 NOISE_ROUNDS = 8
 
