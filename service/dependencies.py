@@ -25,10 +25,10 @@ DEFAULT_TENANT = "default"
 _LOCAL_KEY = Key(DEFAULT_TENANT, sha256="0" * 64, scopes=frozenset(SCOPES))
 """Key assumed for callers on this machine while no keys exist."""
 
-Reader = Callable[[Path, str | None, str | None, Layout, Path], DatasetReport]
-"""Function (upload, media type, file name, layout, folder to fill) → report of what was read.
+Reader = Callable[[Path, str | None, str | None, Layout, Path, int], DatasetReport]
+"""Function (upload, media type, file name, layout, folder to fill, bytes it may write) → report.
 
-It raises UnreadableData.
+It raises UnreadableData, and OSError where the disk, or what it may write of it, is full.
 """
 
 

@@ -59,12 +59,17 @@ def write_synced(path: Path, body: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def copy_synced(source: Path, target: Path) -> None:
-    """Copy a file and wait until it is on disk."""
-    with source.open("rb") as read, target.open("wb") as written:
-        shutil.copyfileobj(read, written, 1 << 20)
-        written.flush()
-        os.fsync(written.fileno())
+def link_synced(source: Path, target: Path) -> None:
+    """Give a file that no longer changes a second name, and wait until it is on disk.
+
+    Where a second name is not possible, as on another file system, the file is copied.
+    """
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+    with target.open("rb+") as file:
+        os.fsync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +29,20 @@ def read_upload(
     filename: str | None,
     layout: Layout,
     folder: Path,
+    room: int | None = None,
     limits: Limits | None = None,
 ) -> DatasetReport:
     """Read an upload in a child process; write the files of a stored dataset to `folder`.
 
+    room   bytes that the files may take; None: those of `limits`
+
     The call blocks until the child process has ended. It raises UnreadableData where the file
     cannot be read safely and where the child ran out of memory or time, or crashed, and OSError
-    where the disk is full. After an error `folder` holds none of the three files.
+    where the disk or the `room` is full. After an error `folder` holds none of the three files.
     """
     limits = limits or Limits()
+    if room is not None:
+        limits = replace(limits, file_bytes=room)
     with path.open("rb") as file:
         head = file.read(_HEAD)
     request = {

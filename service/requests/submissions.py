@@ -64,7 +64,7 @@ async def _received_form(
     request: Request, context: Context, tenant: str, query: Layout
 ) -> tuple[Job, Dataset | None]:
     with uploads.scratch_folder(context.settings.scratch) as folder:
-        upload, parts = await uploads.form(request, context.settings, folder, "job", "layout")
+        upload, parts = await uploads.form(request, context, folder, "job", "layout")
         if "job" not in parts:
             hint = 'With curl: -F \'job={"kind": "identification"}\''
             raise Refusal("invalid-request", "The form has no `job` part.", hint)
