@@ -18,7 +18,8 @@ from python_multipart.multipart import parse_options_header
 from contract.datasets import Dataset, Layout
 from service.dependencies import Context
 from service.errors import Refusal
-from service.requests import request_body, strict_json
+from service.readers import strict_json
+from service.requests import request_body
 from service.responses import deprecation
 from service.validation_errors import document_faults
 from storage.disk import INCOMING, own_folder, sweep_folders

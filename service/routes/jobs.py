@@ -15,7 +15,8 @@ from contract.messages import Message, QueueName
 from contract.records import JobList, JobRecord
 from service.dependencies import Context, Tenant
 from service.errors import Refusal
-from service.requests import request_body, strict_json, submissions
+from service.readers import strict_json
+from service.requests import request_body, submissions
 from service.requests.listing import JobPage, job_page, parameters
 from service.responses import npz
 from service.responses.job_results import (
