@@ -119,6 +119,7 @@ def test_one_form_holds_file_job_and_layout(service: Any) -> None:
           "parameters": {"library": {"extra_terms": ["sin(x"]}}}, {
             "#/parameters/library/extra_terms/0"}),
         ({"kind": "generator"}, {"#/model"}),
+        ({"kind": "generator", "model": MODEL, "timeout_seconds": 0.999}, {"#/timeout_seconds"}),
         ({"kind": "rolling"}, {"#/dataset"}),
         ({"kind": "magic"}, {"#"}),
         ([1, 2, 3], {"#"}),
