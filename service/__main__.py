@@ -18,6 +18,7 @@ from service.dependencies import Context
 from service.requests import uploads
 from service.settings import ServiceSettings
 from storage.configuration import BadSettings, read
+from storage.disk import PRIVATE
 from storage.redis.connection import WeakDurability, check_durability, connect
 from storage.retention_sweep import keep_swept
 from storage.stores import StoreUnavailable
@@ -59,7 +60,8 @@ def prepare_folder(settings: ServiceSettings) -> None:
     Raises CannotStart.
     """
     try:
-        settings.scratch.mkdir(parents=True, exist_ok=True)
+        settings.data_dir.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
+        settings.scratch.mkdir(mode=PRIVATE, exist_ok=True)
         with (
             tempfile.TemporaryFile(dir=settings.data_dir),
             tempfile.TemporaryFile(dir=settings.scratch),

@@ -18,6 +18,8 @@ from storage.stores import StorageFull, StoreUnavailable
 
 INCOMING = ".incoming-"
 """Prefix of folders that do not have their final name yet, or no longer."""
+PRIVATE = 0o700
+"""Rights of every folder with data: API keys protect the port, and not the files behind it."""
 ABANDONED_SECONDS = 6 * 3600.0
 """Age after which an untouched folder counts as abandoned where the file system knows no locks."""
 
@@ -47,7 +49,7 @@ def make_folder(folder: Path) -> None:
     """Make a folder that still exists after a power cut."""
     if not folder.exists():
         make_folder(folder.parent)
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(mode=PRIVATE, exist_ok=True)
         sync_folder(folder.parent)
 
 

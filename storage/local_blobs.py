@@ -161,7 +161,6 @@ class LocalDatasetStore(DatasetStore):
                 link_synced(folder / name, incoming / name)
             write_synced(incoming / DESCRIPTION, dataset.model_dump_json(by_alias=True).encode())
             sync_folder(incoming)
-            incoming.chmod(0o755)
             try:
                 incoming.rename(final)
             except OSError:

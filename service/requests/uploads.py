@@ -22,7 +22,7 @@ from service.readers import strict_json
 from service.requests import request_body
 from service.responses import deprecation
 from service.validation_errors import document_faults
-from storage.disk import INCOMING, own_folder, sweep_folders
+from storage.disk import INCOMING, PRIVATE, own_folder, sweep_folders
 from storage.local_blobs import FILES
 
 _PIECE = 1_000_000
@@ -49,7 +49,7 @@ class Upload:
 @contextmanager
 def scratch_folder(root: Path) -> Iterator[Path]:
     """Create a folder for one upload, and remove it afterwards."""
-    root.mkdir(parents=True, exist_ok=True)
+    root.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
     with own_folder(root, _SCRATCH) as folder:
         yield folder
 

@@ -102,3 +102,9 @@ def test_keeping_a_file_takes_no_second_copy_of_it(
     disk.link_synced(source, tmp_path / "copied")
     assert (tmp_path / "copied").read_bytes() == b"data"
     assert not (tmp_path / "copied").samefile(source)
+
+
+def test_folders_with_data_are_their_owners_alone(tmp_path: Path) -> None:
+    with disk.folder_beside(tmp_path / "datasets" / "lab") as incoming:
+        folders = [tmp_path / "datasets", tmp_path / "datasets" / "lab", incoming]
+        assert {folder.stat().st_mode & 0o777 for folder in folders} == {0o700}
