@@ -26,6 +26,8 @@ LOOK_SECONDS = 1.0
 """Time for which a reading of the store's memory is valid."""
 TALLY_SECONDS = 30.0
 """Time for which a count of a tenant's bytes is valid; bytes stored since are added."""
+SMALL_BYTES = 1_000_000
+"""Size of a body from which it must find room beside what is being read."""
 BYTES_PER_NUMBER = 40
 """Bytes that a reader may write for each number: the state, a time, and a segment of one sample."""
 
@@ -97,11 +99,11 @@ class Admission:
     def body(self, size: int) -> None:
         """Check that the disk has room for so many further bytes of a body.
 
-        The space that open reservations of `reading` may take counts as taken. Raises Refusal
-        (storage-full).
+        To a body of a megabyte, the space that open reservations of `reading` may take counts as
+        taken; a small one is absorbed by the space that stays free. Raises Refusal (storage-full).
         """
         with self._lock:
-            self._check_room(size)
+            self._check_room(size, self._being_read if size >= SMALL_BYTES else 0)
 
     @contextmanager
     def reading(self, tenant: str) -> Iterator[int]:
@@ -114,7 +116,7 @@ class Admission:
         with self._quota_lock:
             self._check_quota(tenant, 0)
         with self._lock:
-            left = self._check_room(1)
+            left = self._check_room(1, self._being_read)
             room = min(BYTES_PER_NUMBER * self._settings.max_upload_numbers, (left + 1) // 2)
             self._being_read += room
         try:
@@ -157,10 +159,10 @@ class Admission:
                 "kept.",
             )
 
-    def _check_room(self, size: int) -> int:
-        """Return the free bytes beyond the guard and all reservations, `size` at least."""
+    def _check_room(self, size: int, reserved: int) -> int:
+        """Return the free bytes beyond the guard and what is reserved, `size` at least."""
         free = shutil.disk_usage(_existing(self._settings.data_dir)).free
-        left = free - self._settings.min_free_bytes - self._being_read
+        left = free - self._settings.min_free_bytes - reserved
         if left < size:
             raise Refusal(
                 "storage-full",

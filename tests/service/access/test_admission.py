@@ -193,17 +193,20 @@ def test_uploads_that_are_read_reserve_what_they_may_write(
     service: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Four uploads of 1.2 MB at once became 384 MB each and filled a disk with 2.6 GB free."""
-    free = service.settings.min_free_bytes + 10_000
+    free = service.settings.min_free_bytes + 10_000_000
     found = shutil.disk_usage(".")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: found._replace(free=free))
     admission = service.client.app.state.context.admission
-    admission.body(10_000)
+    admission.body(10_000_000)
     with admission.reading("one") as first, admission.reading("two") as second:
-        assert (first, second) == (5000, 2500)
-        admission.body(2500)
+        assert (first, second) == (5_000_000, 2_500_000)
+        admission.body(2_500_000)
         with pytest.raises(Refusal, match="disk is nearly full"):
-            admission.body(2501)
-    admission.body(10_000)
+            admission.body(2_500_001)
+        free -= 7_500_000
+        admission.body(100)
+    free += 7_500_000
+    admission.body(10_000_000)
     free = 2**60
     most = 40 * service.settings.max_upload_numbers
     with admission.reading("one") as first:
