@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 import structlog
 
+from contract.jobs import GeneratorJob
 from contract.messages import Message
 from contract.problems import ProblemError, problem
+from service.routes.jobs import fingerprint_of
 
 MODEL = {"drift": {"x": {"x": 1, "x^3": -1}}, "diffusion": {"x,x": {"1": 0.25}}}
 
@@ -189,6 +191,17 @@ def test_the_same_idempotency_key_gives_the_same_job_and_one_message(service: An
     assert "idempotent-replayed" not in first.headers
     assert len(service.queue.published) == 1
     assert (other.status_code, other.json()["code"]) == (422, "idempotency-mismatch")
+
+
+def test_a_field_that_a_later_version_adds_makes_no_other_job() -> None:
+    class Later(GeneratorJob):
+        added: int = 3
+
+    job = {"kind": "generator", "model": MODEL, "labels": {"a": "b"}}
+    before = fingerprint_of(GeneratorJob.model_validate(job))
+    assert fingerprint_of(Later.model_validate(job)) == before
+    assert fingerprint_of(Later.model_validate({**job, "added": 4})) != before
+    assert fingerprint_of(GeneratorJob.model_validate({**job, "labels": {}})) != before
 
 
 def test_record_has_an_etag_that_changes_with_its_state(service: Any) -> None:
