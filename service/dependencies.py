@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Protocol
 from urllib.parse import urlsplit
 
-from anyio import CapacityLimiter
 from fastapi import Depends, Request
 
 from contract.datasets import DatasetReport, Layout
@@ -17,6 +16,7 @@ from service.access.keyring import SCOPES, Key, KeyRing
 from service.errors import Refusal
 from service.job_polling import JobWatch
 from service.metrics import Metrics
+from service.reading_turns import ReadingTurns
 from service.settings import ServiceSettings, is_loopback
 from storage.stores import Stores
 from storage.telemetry import Traces
@@ -54,7 +54,7 @@ class Components:
     keys: KeyRing
     admission: Admission
     metrics: Metrics
-    reading: CapacityLimiter
+    reading: ReadingTurns
     """Limit on the uploads that are read at the same time."""
     watch: JobWatch
     """Requests that wait for jobs."""

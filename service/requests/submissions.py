@@ -80,13 +80,8 @@ async def _received_large(
         if sent.size <= LARGE_BYTES:
             given = await run_sync(lambda: strict_json.parse(sent.path.read_bytes()))
         else:
-            given = await run_sync(
-                take_job_apart,
-                sent.path,
-                _DATA_KINDS,
-                settings.max_job_bytes,
-                data_file,
-                limiter=context.reading,
+            given = await context.reading.run(
+                tenant, take_job_apart, sent.path, _DATA_KINDS, settings.max_job_bytes, data_file
             )
         return await _resolved(
             request,

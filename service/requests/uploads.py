@@ -138,7 +138,7 @@ async def keep(
             with context.admission.keeping(tenant, size):
                 return dataset, datasets.put(tenant, dataset, folder) == "created"
 
-    dataset, created = await run_sync(read_and_put, limiter=context.reading)
+    dataset, created = await context.reading.run(tenant, read_and_put)
     if not created:
         known = await run_sync(datasets.get, tenant, dataset_id)
     return known or dataset, created

@@ -154,7 +154,7 @@ async def previewed(context: Context, tenant: str, dataset: Dataset, points: int
             return preview(folder, dataset.report, points)
 
     try:
-        return await run_sync(made, limiter=context.reading)
+        return await context.reading.run(tenant, made)
     except KeyError:
         raise unknown_dataset() from None
 
