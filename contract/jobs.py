@@ -108,7 +108,7 @@ class Job(Document):
 
     labels: Labels = {}
     """Your own labels for this job. The list of jobs can be filtered by them."""
-    timeout_seconds: Annotated[float, Field(gt=0, le=86_400)] = 600.0
+    timeout_seconds: Annotated[float, Field(ge=1, le=86_400)] = 600.0
     """Time limit on the worker, after which the job fails with `timed-out` [s]."""
     webhook: Annotated[
         Webhook | None, Field(examples=[{"url": "https://lab.example.org/itoscope"}])

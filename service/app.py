@@ -3,7 +3,6 @@
 import threading
 from functools import partial
 
-from anyio import CapacityLimiter
 from fastapi import FastAPI
 
 from service import errors
@@ -16,6 +15,7 @@ from service.openapi import interface
 from service.queue import CeleryQueue
 from service.readers.options import Limits
 from service.readers.process import read_upload
+from service.reading_turns import ReadingTurns
 from service.requests.middleware import ExchangeMiddleware
 from service.routes import datasets, events, health, jobs, pages, schemas
 from service.settings import ServiceSettings
@@ -47,7 +47,7 @@ def create_app(
         keys=KeyRing(settings.key_file),
         admission=Admission(settings, stores),
         metrics=Metrics(stores.jobs, settings.worker_silence_seconds),
-        reading=CapacityLimiter(settings.readers),
+        reading=ReadingTurns(settings.readers),
         watch=JobWatch(stores.jobs, stopping),
         traces=traces("service"),
         stopping=stopping,

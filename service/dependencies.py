@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Protocol
 from urllib.parse import urlsplit
 
-from anyio import CapacityLimiter
 from fastapi import Depends, Request
 
 from contract.datasets import DatasetReport, Layout
@@ -17,6 +16,7 @@ from service.access.keyring import SCOPES, Key, KeyRing
 from service.errors import Refusal
 from service.job_polling import JobWatch
 from service.metrics import Metrics
+from service.reading_turns import ReadingTurns
 from service.settings import ServiceSettings, is_loopback
 from storage.stores import Stores
 from storage.telemetry import Traces
@@ -25,10 +25,10 @@ DEFAULT_TENANT = "default"
 _LOCAL_KEY = Key(DEFAULT_TENANT, sha256="0" * 64, scopes=frozenset(SCOPES))
 """Key assumed for callers on this machine while no keys exist."""
 
-Reader = Callable[[Path, str | None, str | None, Layout, Path], DatasetReport]
-"""Function (upload, media type, file name, layout, folder to fill) → report of what was read.
+Reader = Callable[[Path, str | None, str | None, Layout, Path, int], DatasetReport]
+"""Function (upload, media type, file name, layout, folder to fill, bytes it may write) → report.
 
-It raises UnreadableData.
+It raises UnreadableData, and OSError where the disk, or what it may write of it, is full.
 """
 
 
@@ -54,7 +54,7 @@ class Components:
     keys: KeyRing
     admission: Admission
     metrics: Metrics
-    reading: CapacityLimiter
+    reading: ReadingTurns
     """Limit on the uploads that are read at the same time."""
     watch: JobWatch
     """Requests that wait for jobs."""

@@ -45,7 +45,7 @@ def require_port(host: str, port: int) -> None:
 def require_folder(folder: Path) -> None:
     """Check that the folder exists, or can be made, and that files can be written into it."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         # A permission bit is no evidence for root, or on a read-only disk.
         with tempfile.TemporaryFile(dir=folder):
             pass

@@ -108,8 +108,10 @@ class _Parts:
         folder = self._data_dir / "valkey"
         folder.mkdir(mode=0o700, exist_ok=True)
         store = valkey.embedded(server, folder, self._log("valkey"), os.environ)
-        self._supervisor.start(store.program)
-        self._wait(lambda: valkey.answers(store.url), "valkey")
+        child = self._supervisor.start(store.program)
+        self._wait(lambda: child.failures > 0 or valkey.answers(store.url), "valkey")
+        if child.failures:
+            raise Failed("the embedded store ended while it started", self.logs / "valkey.log")
         return store.url
 
     def start_worker_and_service(self, redis_url: str) -> None:

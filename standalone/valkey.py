@@ -70,6 +70,8 @@ def embedded(
 ) -> Store:
     """Configure a store that keeps its log of writes in `folder`.
 
+    It starts again when it dies, as it does by itself where it cannot write its log.
+
     It listens on a free loopback port, behind a password made for this run: a Unix socket would
     need one URL for redis-py and another for Celery, and a path of at most 104 bytes. The
     configuration goes through standard input, so that the password is in no file and in no list of
@@ -83,6 +85,7 @@ def embedded(
         folder=folder,
         log=log,
         stdin=_CONFIGURATION.format(port=port, password=password).encode(),
+        restart=True,
         stop_last=True,
     )
     return Store(program, f"redis://:{password}@127.0.0.1:{port}/0")

@@ -18,6 +18,8 @@ from storage.stores import StorageFull, StoreUnavailable
 
 INCOMING = ".incoming-"
 """Prefix of folders that do not have their final name yet, or no longer."""
+PRIVATE = 0o700
+"""Rights of every folder with data: API keys protect the port, and not the files behind it."""
 ABANDONED_SECONDS = 6 * 3600.0
 """Age after which an untouched folder counts as abandoned where the file system knows no locks."""
 
@@ -47,7 +49,7 @@ def make_folder(folder: Path) -> None:
     """Make a folder that still exists after a power cut."""
     if not folder.exists():
         make_folder(folder.parent)
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(mode=PRIVATE, exist_ok=True)
         sync_folder(folder.parent)
 
 
@@ -59,12 +61,17 @@ def write_synced(path: Path, body: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def copy_synced(source: Path, target: Path) -> None:
-    """Copy a file and wait until it is on disk."""
-    with source.open("rb") as read, target.open("wb") as written:
-        shutil.copyfileobj(read, written, 1 << 20)
-        written.flush()
-        os.fsync(written.fileno())
+def link_synced(source: Path, target: Path) -> None:
+    """Give a file that no longer changes a second name, and wait until it is on disk.
+
+    Where a second name is not possible, as on another file system, the file is copied.
+    """
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+    with target.open("rb+") as file:
+        os.fsync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from contract.datasets import Dataset
-from storage.disk import copy_synced, disk_errors, folder_beside, sync_folder, write_synced
+from storage.disk import disk_errors, folder_beside, link_synced, sync_folder, write_synced
 from storage.names import checked_tenant, dataset_place, is_dataset_id
 from storage.stores import InvalidCursor
 
@@ -39,7 +39,10 @@ class DatasetStore(ABC):
         self._known: dict[str, dict[str, tuple[Hashable, _Age]]] = {}
 
     def put(self, tenant: str, dataset: Dataset, folder: Path) -> Literal["created", "known"]:
-        """Keep the three files found in `folder` under `dataset.id`, all or nothing."""
+        """Keep the three files found in `folder` under `dataset.id`, all or nothing.
+
+        The files must not change afterwards: they may be kept under a second name.
+        """
         place = dataset_place(tenant, dataset.id)
         if place is None:
             raise ValueError(f"no dataset can have the id {dataset.id!r}")
@@ -102,7 +105,7 @@ class DatasetStore(ABC):
 
     @abstractmethod
     def _keep(self, place: str, dataset: Dataset, folder: Path) -> bool:
-        """Copy the files; return whether this made the dataset, and no other process did."""
+        """Keep the files; return whether this made the dataset, and no other process did."""
 
     @abstractmethod
     def _stamps(self, home: str) -> Mapping[str, Hashable]:
@@ -155,10 +158,9 @@ class LocalDatasetStore(DatasetStore):
         final = self._data_dir / place
         with disk_errors(), folder_beside(final.parent) as incoming:
             for name in FILES:
-                copy_synced(folder / name, incoming / name)
+                link_synced(folder / name, incoming / name)
             write_synced(incoming / DESCRIPTION, dataset.model_dump_json(by_alias=True).encode())
             sync_folder(incoming)
-            incoming.chmod(0o755)
             try:
                 incoming.rename(final)
             except OSError:

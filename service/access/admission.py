@@ -4,8 +4,11 @@ Every refusal comes before anything breaks, changes nothing, and says when or ho
 """
 
 import shutil
+import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +26,10 @@ LOOK_SECONDS = 1.0
 """Time for which a reading of the store's memory is valid."""
 TALLY_SECONDS = 30.0
 """Time for which a count of a tenant's bytes is valid; bytes stored since are added."""
+SMALL_BYTES = 1_000_000
+"""Size of a body from which it must find room beside what is being read."""
+BYTES_PER_NUMBER = 40
+"""Bytes that a reader may write for each number: the state, a time, and a segment of one sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,9 @@ class Admission:
         self._minutes: dict[str, tuple[float, int]] = {}
         self._memory = _Remembered(LOOK_SECONDS)
         self._bytes = _Remembered(TALLY_SECONDS)
+        self._lock, self._quota_lock = threading.Lock(), threading.Lock()
+        self._being_read = 0
+        self._being_kept: Counter[str] = Counter()
 
     def request(self, key_id: str) -> Allowance:
         """Count a request. Raises Refusal (too-many-requests)."""
@@ -87,37 +97,80 @@ class Admission:
             )
 
     def body(self, size: int) -> None:
-        """Check that the disk has room for a body of so many bytes.
+        """Check that the disk has room for so many further bytes of a body.
 
-        Raises Refusal (storage-full).
+        To a body of a megabyte, the space that open reservations of `reading` may take counts as
+        taken; a small one is absorbed by the space that stays free. Raises Refusal (storage-full).
         """
-        # The body is on disk three times: as received, as read, and as copied into place.
-        if (
-            shutil.disk_usage(_existing(self._settings.data_dir)).free
-            < self._settings.min_free_bytes + 3 * size
-        ):
+        with self._lock:
+            self._check_room(size, self._being_read if size >= SMALL_BYTES else 0)
+
+    @contextmanager
+    def reading(self, tenant: str) -> Iterator[int]:
+        """Reserve disk space for what a reader makes of an upload; yield the bytes it may write.
+
+        A body says little about it: 1.2 MB of NPZ became 384 MB. A reader gets what the largest
+        dataset may need, but only half of what is left, so that there is room beside it. Raises
+        Refusal: storage-full, quota-exceeded if the tenant's quota is used up already.
+        """
+        with self._quota_lock:
+            self._check_quota(tenant, 0)
+        with self._lock:
+            left = self._check_room(1, self._being_read)
+            room = min(BYTES_PER_NUMBER * self._settings.max_upload_numbers, (left + 1) // 2)
+            self._being_read += room
+        try:
+            yield room
+        finally:
+            with self._lock:
+                self._being_read -= room
+
+    @contextmanager
+    def keeping(self, tenant: str, size: int) -> Iterator[None]:
+        """Count `size` bytes that the tenant stores inside against its quota.
+
+        Several at once know of each other. The bytes stay counted unless an exception says that
+        they were not stored. Raises Refusal (quota-exceeded).
+        """
+        with self._quota_lock:
+            self._check_quota(tenant, size)
+            self._being_kept[tenant] += size
+        kept = 0
+        try:
+            yield
+            kept = size
+        finally:
+            with self._quota_lock:
+                self._being_kept[tenant] -= size
+                # A count made meanwhile may hold these bytes already; the next one is right again.
+                self._bytes.add(tenant, kept)
+
+    def _check_quota(self, tenant: str, size: int) -> None:
+        stored = self._bytes.value(tenant, lambda: self._stores.datasets.bytes_stored(tenant))
+        stored += self._being_kept[tenant]
+        quota = self._settings.max_stored_bytes
+        if stored + max(size, 1) > quota:
+            more = f", and this one would take {size / 1e6:.3g} MB more" if size else ""
+            raise Refusal(
+                "quota-exceeded",
+                f"Your datasets use {stored / 1e6:.0f} MB{more}; the quota is "
+                f"{quota / 1e6:.0f} MB.",
+                "Delete datasets with DELETE /v1/datasets/{id}; results computed from them are "
+                "kept.",
+            )
+
+    def _check_room(self, size: int, reserved: int) -> int:
+        """Return the free bytes beyond the guard and what is reserved, `size` at least."""
+        free = shutil.disk_usage(_existing(self._settings.data_dir)).free
+        left = free - self._settings.min_free_bytes - reserved
+        if left < size:
             raise Refusal(
                 "storage-full",
                 "The disk is nearly full. Nothing was saved.",
                 "Delete datasets that are no longer needed, or contact the operator.",
                 headers={"Retry-After": "60"},
             )
-
-    def dataset(self, tenant: str, size: int) -> None:
-        """Check that the tenant may store `size` more bytes. Raises Refusal (quota-exceeded)."""
-        stored = self._bytes.value(tenant, lambda: self._stores.datasets.bytes_stored(tenant))
-        quota = self._settings.max_stored_bytes
-        if stored + size > quota:
-            raise Refusal(
-                "quota-exceeded",
-                f"Your datasets use {stored / 1e6:.0f} MB; the quota is {quota / 1e6:.0f} MB.",
-                "Delete datasets with DELETE /v1/datasets/{id}; results computed from them are "
-                "kept.",
-            )
-
-    def kept(self, tenant: str, size: int) -> None:
-        """Record that a tenant has stored `size` more bytes."""
-        self._bytes.add(tenant, size)
+        return left
 
     def freed(self, tenant: str) -> None:
         """Record that a tenant has deleted data."""

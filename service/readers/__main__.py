@@ -17,25 +17,15 @@ PARENT_LOOK_SECONDS = 0.5
 
 
 def main() -> int:
-    """Read one upload as requested; the answer holds a report or a problem."""
+    """Read one upload, or the body of one job; the answer holds what was asked for or a problem."""
     gc.disable()  # one file, then the end: collecting cycles only costs time
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     request = json.load(sys.stdin)
     _bind(request["limits"])
-    # NumPy is imported after the limits are set, because its memory counts against them, too.
     from service.readers.errors import UnreadableData, too_large
-    from service.readers.options import Layout, Limits
-    from service.readers.reading import read
 
     try:
-        report = read(
-            Path(request["path"]),
-            request["format"],
-            Layout.from_json(request["layout"]),
-            Limits(**request["limits"]),
-            Path(request["folder"]),
-        )
-        answer: dict[str, Any] = {"report": report}
+        answer: dict[str, Any] = {"answer": _job(request) if "kinds" in request else _data(request)}
     except UnreadableData as error:
         answer = {"problem": error.to_json()}
     except MemoryError:
@@ -44,12 +34,41 @@ def main() -> int:
                 "The data need more memory than one upload may take.", "Upload fewer samples."
             ).to_json()
         }
+    except RecursionError:
+        answer = {"problem": UnreadableData("The document is nested too deeply.").to_json()}
     except OSError as error:
         if not is_full(error):
             raise
         answer = {"no_room": error.errno}
     json.dump(answer, sys.stdout)
     return 0
+
+
+def _data(request: dict[str, Any]) -> Any:
+    """Read an upload and return its report."""
+    # NumPy is imported after the limits are set, because its memory counts against them, too.
+    from service.readers.options import Layout, Limits
+    from service.readers.reading import read
+
+    return read(
+        Path(request["path"]),
+        request["format"],
+        Layout.from_json(request["layout"]),
+        Limits(**request["limits"]),
+        Path(request["folder"]),
+    )
+
+
+def _job(request: dict[str, Any]) -> Any:
+    """Take a job apart and return it without its data."""
+    from service.readers.job_body import take_apart
+
+    return take_apart(
+        Path(request["path"]),
+        request["kinds"],
+        request["most_bytes"],
+        Path(request["data_file"]),
+    )
 
 
 def _end_with(parent: int) -> None:

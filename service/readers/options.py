@@ -45,6 +45,8 @@ class Limits:
     """Arrays in an npz file; arrays, cells and fields in a MAT file."""
     memory_bytes: int = 3 * 2**30
     """Address space of the reading process [byte]."""
+    file_bytes: int = 2**62
+    """Bytes that the files of the dataset may take."""
     cpu_seconds: int = 90
     wall_seconds: float = 120.0
 

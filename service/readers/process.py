@@ -1,11 +1,12 @@
-"""Reading as the service calls it: one child process with limits for each upload."""
+"""Reading as the service calls it: one child process with limits for each upload or large job."""
 
 import json
 import os
 import signal
 import subprocess
 import sys
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +30,20 @@ def read_upload(
     filename: str | None,
     layout: Layout,
     folder: Path,
+    room: int | None = None,
     limits: Limits | None = None,
 ) -> DatasetReport:
     """Read an upload in a child process; write the files of a stored dataset to `folder`.
 
+    room   bytes that the files may take; None: those of `limits`
+
     The call blocks until the child process has ended. It raises UnreadableData where the file
     cannot be read safely and where the child ran out of memory or time, or crashed, and OSError
-    where the disk is full. After an error `folder` holds none of the three files.
+    where the disk or the `room` is full. After an error `folder` holds none of the three files.
     """
     limits = limits or Limits()
+    if room is not None:
+        limits = replace(limits, file_bytes=room)
     with path.open("rb") as file:
         head = file.read(_HEAD)
     request = {
@@ -48,13 +54,9 @@ def read_upload(
         "limits": asdict(limits),
     }
     try:
-        answer = _ask(request, limits)
-        if "no_room" in answer:
-            raise OSError(answer["no_room"], os.strerror(answer["no_room"]))
-        if "problem" in answer:
-            raise UnreadableData.from_json(answer["problem"])
+        report = _ask(request, limits)
         try:
-            return DatasetReport.model_validate(answer["report"])
+            return DatasetReport.model_validate(report)
         except ValidationError as error:
             raise _failed(str(error).encode()) from error
     except BaseException:
@@ -63,7 +65,24 @@ def read_upload(
         raise
 
 
-def _ask(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
+def take_job_apart(path: Path, kinds: Sequence[str], most_bytes: int, data_file: Path) -> Any:
+    """Call `job_body.take_apart` in a child process and return its answer.
+
+    Raises UnreadableData, and OSError where the disk is full.
+    """
+    limits = Limits()
+    request = {
+        "path": str(path.resolve()),
+        "kinds": list(kinds),
+        "most_bytes": most_bytes,
+        "data_file": str(data_file.resolve()),
+        "limits": asdict(limits),
+    }
+    return _ask(request, limits)
+
+
+def _ask(request: dict[str, Any], limits: Limits) -> Any:
+    """Return what the child answers. Raises UnreadableData, and OSError where the disk is full."""
     try:
         done = subprocess.run(
             _COMMAND,
@@ -89,7 +108,11 @@ def _ask(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
         answer: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
         raise _failed(done.stderr) from None
-    return answer
+    if "no_room" in answer:
+        raise OSError(answer["no_room"], os.strerror(answer["no_room"]))
+    if "problem" in answer:
+        raise UnreadableData.from_json(answer["problem"])
+    return answer["answer"]
 
 
 def _failed(said: bytes) -> UnreadableData:

@@ -1,5 +1,7 @@
 """The chain of reading: file → table or record → ordered samples → segments → arrays and report."""
 
+import errno
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,11 +27,14 @@ from service.readers.options import Layout, Limits, Notes
 from service.readers.segments import Segmented, segmented
 from service.readers.table import Floats, Record, Variable
 
+_HEADER_BYTES = 128
+"""Bytes of the header that `numpy.save` writes before an array."""
+
 
 def read(path: Path, form: Format, layout: Layout, limits: Limits, folder: Path) -> dict[str, Any]:
     """Read an upload, write states.npy, times.npy and segments.npy to `folder`, return the report.
 
-    Raises UnreadableData, and OSError where the files cannot be written.
+    Raises UnreadableData, and OSError where the files cannot be written or would be too large.
     """
     notes = Notes()
     record = _record(path, form, layout, limits, notes)
@@ -39,9 +44,15 @@ def read(path: Path, form: Format, layout: Layout, limits: Limits, folder: Path)
     read = segmented(record, dt, layout.gap_factor, notes)
     refuse_hopeless(read, record, notes)
     report = report_of(read, record, form, layout, dt, notes)
-    _save(folder / "states.npy", np.ascontiguousarray(read.states))
-    _save(folder / "times.npy", read.times)
-    _save(folder / "segments.npy", read.segments)
+    files = {
+        "states.npy": np.ascontiguousarray(read.states),
+        "times.npy": read.times,
+        "segments.npy": read.segments,
+    }
+    if sum(array.nbytes + _HEADER_BYTES for array in files.values()) > limits.file_bytes:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    for name, array in files.items():
+        _save(folder / name, array)
     return report
 
 

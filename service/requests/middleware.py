@@ -20,6 +20,12 @@ _GUARDS = {
     "Referrer-Policy": "no-referrer",
 }
 """Headers that restrict what a response may do in a browser, unless its route sets them."""
+_TWO_LENGTHS = Refusal(
+    "invalid-request",
+    "The request has both a Content-Length and a Transfer-Encoding.",
+    "Send one of the two.",
+    headers={"Connection": "close"},
+)
 _log = structlog.get_logger("service")
 
 
@@ -62,6 +68,10 @@ class ExchangeMiddleware:
 
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             try:
+                if "transfer-encoding" in request.headers and "content-length" in request.headers:
+                    # A proxy that trusts the length sees two requests where we see one.
+                    await answer(request, _TWO_LENGTHS, status=400)(scope, receive, send_with_id)
+                    return
                 await self.app(scope, receive, send_with_id)
             except Exception:
                 _log.exception("internal error", method=request.method, path=scope["path"])

@@ -10,6 +10,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 
 from contract.problems import ProblemError
 from service.errors import Refusal
+from service.readers.errors import UnreadableData
 from service.validation_errors import pointer
 
 MOST_FILES = 4
@@ -140,7 +141,7 @@ def within_field(name: str) -> Iterator[None]:
     """Name the part in every refusal raised while it is read."""
     try:
         yield
-    except Refusal as refusal:
+    except (Refusal, UnreadableData) as refusal:
         refusal.detail = f"In part `{name}`: {refusal.detail}"
         raise
 

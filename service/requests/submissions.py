@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from math import comb
+from pathlib import Path
 from typing import Any
 
 from anyio.to_thread import run_sync
@@ -16,8 +17,11 @@ from contract.kinds import JOB_REQUEST, KINDS
 from contract.problems import ProblemError
 from service.dependencies import Context
 from service.errors import Refusal
+from service.readers import strict_json
 from service.readers.errors import UnreadableData
-from service.requests import request_body, strict_json, uploads
+from service.readers.job_body import body_too_large
+from service.readers.process import take_job_apart
+from service.requests import request_body, uploads
 from service.requests.uploads import Upload
 from service.responses import deprecation
 from service.settings import ServiceSettings
@@ -26,6 +30,8 @@ from storage.stores import Forgotten
 
 SHORT_BYTES = 8192
 """Length of a body that is parsed and checked in less time than a change of threads takes."""
+LARGE_BYTES = 256_000
+"""Length of a body from which the reading child parses it: more would hold up every request."""
 _DATA_KINDS = [name for name, kind in KINDS.items() if kind.needs_data]
 
 
@@ -50,6 +56,9 @@ async def received(
             "`file` and `job`.",
             "With curl: -H 'Content-Type: application/json'",
         )
+    # A body without a length may be of any.
+    if request_body.announced(request) > LARGE_BYTES or "transfer-encoding" in request.headers:
+        return await _received_large(request, context, tenant, query)
     body = await request_body.whole(
         request, context.settings.max_json_bytes, context.settings.body_idle_seconds
     )
@@ -60,11 +69,35 @@ async def received(
     )
 
 
+async def _received_large(
+    request: Request, context: Context, tenant: str, query: Layout
+) -> tuple[Job, Dataset | None]:
+    settings = context.settings
+    chunks = request_body.chunks(request, settings.max_json_bytes, settings.body_idle_seconds)
+    with uploads.scratch_folder(settings.scratch) as folder:
+        sent = await uploads.spool(uploads.within_room(context, chunks), folder, None, None)
+        data_file = folder / "data"
+        if sent.size <= LARGE_BYTES:
+            given = await run_sync(lambda: strict_json.parse(sent.path.read_bytes()))
+        else:
+            given = await context.reading.run(
+                tenant, take_job_apart, sent.path, _DATA_KINDS, settings.max_job_bytes, data_file
+            )
+        return await _resolved(
+            request,
+            context,
+            tenant,
+            given,
+            layout=uploads.layout(request, query, None),
+            data_file=data_file if data_file.exists() else None,
+        )
+
+
 async def _received_form(
     request: Request, context: Context, tenant: str, query: Layout
 ) -> tuple[Job, Dataset | None]:
     with uploads.scratch_folder(context.settings.scratch) as folder:
-        upload, parts = await uploads.form(request, context.settings, folder, "job", "layout")
+        upload, parts = await uploads.form(request, context, folder, "job", "layout")
         if "job" not in parts:
             hint = 'With curl: -F \'job={"kind": "identification"}\''
             raise Refusal("invalid-request", "The form has no `job` part.", hint)
@@ -82,6 +115,7 @@ async def _resolved(
     *,
     upload: Upload | None = None,
     layout: Layout | None = None,
+    data_file: Path | None = None,
     short: bool = False,
 ) -> tuple[Job, Dataset | None]:
     """Return the job as it will be recorded, and its dataset, if it has one.
@@ -92,6 +126,7 @@ async def _resolved(
     given    JSON value that was sent
     upload   file that was sent with it
     layout   layout of the file or the inline data
+    data_file   file with the inline data, where `given` has only the names of their members
     short    whether the value is so small that checking it holds up nobody
 
     Raises Refusal (invalid-request, body-too-large), UnreadableData, StoreUnavailable.
@@ -128,17 +163,22 @@ async def _resolved(
         return job, dataset
     if upload is not None:
         dataset, _ = await uploads.keep(context, tenant, upload, layout or Layout())
+    elif data_file is not None:
+        with data_file.open("rb") as file:
+            dataset = await _kept(context, tenant, uploads.pieces_of(file), layout or Layout())
     else:
         body = await run_sync(strict_json.canonical, data)
-        dataset = await _kept(context, tenant, body, layout or Layout())
+        dataset = await _kept(context, tenant, _once(body), layout or Layout())
     _check_variables(job, dataset)
     return job.model_copy(update={"dataset": dataset.id}), dataset
 
 
-async def _kept(context: Context, tenant: str, body: bytes, layout: Layout) -> Dataset:
+async def _kept(
+    context: Context, tenant: str, pieces: AsyncGenerator[bytes], layout: Layout
+) -> Dataset:
     """Store inline data as a dataset."""
     with uploads.scratch_folder(context.settings.scratch) as folder:
-        inline = await uploads.spool(_once(body), folder, "application/json", None)
+        inline = await uploads.spool(pieces, folder, "application/json", None)
         try:
             dataset, _ = await uploads.keep(context, tenant, inline, layout)
         except UnreadableData as error:
@@ -177,7 +217,7 @@ def _without_data(given: Any) -> tuple[Any, dict[str, Any] | None]:
 
 def _parsed(given: Any, limit: int) -> Job:
     if isinstance(given, dict) and len(strict_json.canonical(given)) > limit:
-        raise Refusal("body-too-large", f"A job without inline data is limited to {limit} bytes.")
+        raise body_too_large(limit)
     try:
         return JOB_REQUEST.validate_python(given)
     except ValidationError as error:

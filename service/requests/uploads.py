@@ -18,11 +18,12 @@ from python_multipart.multipart import parse_options_header
 from contract.datasets import Dataset, Layout
 from service.dependencies import Context
 from service.errors import Refusal
-from service.requests import request_body, strict_json
+from service.readers import strict_json
+from service.requests import request_body
 from service.responses import deprecation
-from service.settings import ServiceSettings
 from service.validation_errors import document_faults
-from storage.disk import INCOMING, own_folder, sweep_folders
+from storage.disk import INCOMING, PRIVATE, own_folder, sweep_folders
+from storage.local_blobs import FILES
 
 _PIECE = 1_000_000
 _SCRATCH = "upload-"
@@ -48,7 +49,7 @@ class Upload:
 @contextmanager
 def scratch_folder(root: Path) -> Iterator[Path]:
     """Create a folder for one upload, and remove it afterwards."""
-    root.mkdir(parents=True, exist_ok=True)
+    root.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
     with own_folder(root, _SCRATCH) as folder:
         yield folder
 
@@ -84,6 +85,20 @@ async def spool(
     return Upload(path, digest, size, media_type, _label(filename))
 
 
+async def within_room(context: Context, chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
+    """Yield the pieces of a body that goes to disk, looking at the free space every megabyte.
+
+    Bodies may come without a length, and many at once. Raises Refusal (storage-full).
+    """
+    unseen = 0
+    async for chunk in chunks:
+        unseen += len(chunk)
+        if unseen >= _PIECE:
+            await run_sync(context.admission.body, unseen)
+            unseen = 0
+        yield chunk
+
+
 async def pieces_of(file: BinaryIO) -> AsyncGenerator[bytes]:
     """Yield an open file in pieces."""
     while piece := await run_sync(file.read, _PIECE):
@@ -96,7 +111,7 @@ async def keep(
     """Read an upload and store it; return the dataset, and whether it is new.
 
     The same bytes with the same layout are read only once. Raises UnreadableData, Refusal
-    (quota-exceeded).
+    (quota-exceeded, storage-full).
     """
     dataset_id = identifier(upload, layout)
     datasets = context.stores.datasets
@@ -104,26 +119,27 @@ async def keep(
     if known is not None:
         return known, False
 
-    await run_sync(context.admission.dataset, tenant, upload.size)
-
     def read_and_put() -> tuple[Dataset, bool]:
         folder = upload.path.parent / "dataset"
         folder.mkdir()
-        report = context.reader(upload.path, upload.media_type, upload.filename, layout, folder)
-        dataset = Dataset(
-            id=dataset_id,
-            created_at=datetime.now(UTC),
-            sha256=upload.content.hexdigest(),
-            bytes=upload.size,
-            label=upload.filename,
-            report=report,
-        )
-        return dataset, datasets.put(tenant, dataset, folder) == "created"
+        with context.admission.reading(tenant) as room:
+            report = context.reader(
+                upload.path, upload.media_type, upload.filename, layout, folder, room
+            )
+            dataset = Dataset(
+                id=dataset_id,
+                created_at=datetime.now(UTC),
+                sha256=upload.content.hexdigest(),
+                bytes=upload.size,
+                label=upload.filename,
+                report=report,
+            )
+            size = sum((folder / name).stat().st_size for name in FILES)
+            with context.admission.keeping(tenant, size):
+                return dataset, datasets.put(tenant, dataset, folder) == "created"
 
-    dataset, created = await run_sync(read_and_put, limiter=context.reading)
-    if created:
-        context.admission.kept(tenant, upload.size)
-    else:
+    dataset, created = await context.reading.run(tenant, read_and_put)
+    if not created:
         known = await run_sync(datasets.get, tenant, dataset_id)
     return known or dataset, created
 
@@ -162,33 +178,38 @@ def media_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-async def raw_upload(request: Request, settings: ServiceSettings, folder: Path) -> Upload:
+async def raw_upload(request: Request, context: Context, folder: Path) -> Upload:
     """Read the whole body as a file.
 
-    Raises Refusal (body-too-large, body-timeout, digest-mismatch).
+    Raises Refusal (body-too-large, body-timeout, digest-mismatch, storage-full).
     """
+    settings = context.settings
     _, options = parse_options_header(request.headers.get("content-disposition"))
     filename = options.get(b"filename", b"").decode("utf-8", "replace") or _extended_filename(
         request
     )
     chunks = request_body.chunks(request, settings.max_upload_bytes, settings.body_idle_seconds)
-    upload = await spool(chunks, folder, _said(media_type(request)), filename)
+    body = within_room(context, chunks)
+    upload = await spool(body, folder, _said(media_type(request)), filename)
     check_digest(upload, request.headers.get("content-digest"))
     return upload
 
 
 async def form(
-    request: Request, settings: ServiceSettings, folder: Path, *accepted: str
+    request: Request, context: Context, folder: Path, *accepted: str
 ) -> tuple[Upload | None, request_body.Fields]:
     """Read a form's `file`, if any, and the JSON text of the `accepted` parts. Raises Refusal."""
+    settings = context.settings
     chunks = request_body.chunks(request, settings.max_upload_bytes, settings.body_idle_seconds)
+    body = within_room(context, chunks)
     async with request_body.reading_form(
-        request, chunks, accepted=accepted, field_limit=settings.max_job_bytes
+        request, body, accepted=accepted, field_limit=settings.max_job_bytes
     ) as (file, fields):
         if file is None:
             return None, fields
         said = _said((file.content_type or "").partition(";")[0].strip().lower())
-        return await spool(pieces_of(file.file), folder, said, file.filename), fields
+        pieces = within_room(context, pieces_of(file.file))
+        return await spool(pieces, folder, said, file.filename), fields
 
 
 def layout(request: Request, query: Layout, part: bytes | None) -> Layout | None:

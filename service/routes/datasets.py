@@ -67,14 +67,14 @@ async def create_dataset(
     await run_sync(context.admission.body, request_body.announced(request))
     with uploads.scratch_folder(context.settings.scratch) as folder:
         if uploads.media_type(request) == uploads.FORM:
-            upload, parts = await uploads.form(request, context.settings, folder, "layout")
+            upload, parts = await uploads.form(request, context, folder, "layout")
             layout = uploads.layout(request, query, parts.get("layout"))
             if upload is None:
                 hint = "With curl: -F file=@data.csv"
                 raise Refusal("invalid-request", "The form has no `file` part.", hint)
         else:
             layout = uploads.layout(request, query, None)
-            upload = await uploads.raw_upload(request, context.settings, folder)
+            upload = await uploads.raw_upload(request, context, folder)
         dataset, created = await uploads.keep(context, tenant, upload, layout or Layout())
     location = f"/v1/datasets/{dataset.id}"
     return document(request, dataset, 201 if created else 200, headers={"Location": location})
@@ -154,7 +154,7 @@ async def previewed(context: Context, tenant: str, dataset: Dataset, points: int
             return preview(folder, dataset.report, points)
 
     try:
-        return await run_sync(made, limiter=context.reading)
+        return await context.reading.run(tenant, made)
     except KeyError:
         raise unknown_dataset() from None
 

@@ -10,12 +10,14 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from contract.base import Document
 from contract.datasets import Layout
+from contract.jobs import Job
 from contract.kinds import JobRequest
 from contract.messages import Message, QueueName
 from contract.records import JobList, JobRecord
 from service.dependencies import Context, Tenant
 from service.errors import Refusal
-from service.requests import request_body, strict_json, submissions
+from service.readers import strict_json
+from service.requests import request_body, submissions
 from service.requests.listing import JobPage, job_page, parameters
 from service.responses import npz
 from service.responses.job_results import (
@@ -118,9 +120,6 @@ async def create_job(
 
     await run_sync(room)
     job, dataset = await submissions.received(request, context, tenant, query)
-    fingerprint = hashlib.sha256(
-        strict_json.canonical(job.model_dump(mode="json", by_alias=True))
-    ).hexdigest()
     seconds = submissions.estimated_seconds(job, dataset)
     queue: QueueName = "large" if seconds > context.settings.large_job_seconds else "small"
 
@@ -130,7 +129,7 @@ async def create_job(
             tenant,
             job,
             idempotency_key=idempotency_key,
-            fingerprint=fingerprint,
+            fingerprint=fingerprint_of(job),
             queue=queue,
             most_open=context.settings.max_open_jobs,
             most_open_of_tenant=context.settings.max_open_jobs_of_tenant,
@@ -293,6 +292,15 @@ def delete_job(context: Context, tenant: Tenant, job_id: str) -> Response:
             f"POST /v1/jobs/{job_id}/cancel first.",
         )
     return Response(status_code=204)
+
+
+def fingerprint_of(job: Job) -> str:
+    """Return the SHA-256 of what is asked for, by which a repetition is told from another job.
+
+    Defaults are left out: a field that a later version adds does not make it another job.
+    """
+    asked = job.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return hashlib.sha256(strict_json.canonical(asked)).hexdigest()
 
 
 def _publish(context: Context, message: Message) -> None:

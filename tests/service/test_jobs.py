@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 import structlog
 
+from contract.jobs import GeneratorJob
 from contract.messages import Message
 from contract.problems import ProblemError, problem
+from service.routes.jobs import fingerprint_of
 
 MODEL = {"drift": {"x": {"x": 1, "x^3": -1}}, "diffusion": {"x,x": {"1": 0.25}}}
 
@@ -119,6 +121,7 @@ def test_one_form_holds_file_job_and_layout(service: Any) -> None:
           "parameters": {"library": {"extra_terms": ["sin(x"]}}}, {
             "#/parameters/library/extra_terms/0"}),
         ({"kind": "generator"}, {"#/model"}),
+        ({"kind": "generator", "model": MODEL, "timeout_seconds": 0.999}, {"#/timeout_seconds"}),
         ({"kind": "rolling"}, {"#/dataset"}),
         ({"kind": "magic"}, {"#"}),
         ([1, 2, 3], {"#"}),
@@ -188,6 +191,17 @@ def test_the_same_idempotency_key_gives_the_same_job_and_one_message(service: An
     assert "idempotent-replayed" not in first.headers
     assert len(service.queue.published) == 1
     assert (other.status_code, other.json()["code"]) == (422, "idempotency-mismatch")
+
+
+def test_a_field_that_a_later_version_adds_makes_no_other_job() -> None:
+    class Later(GeneratorJob):
+        added: int = 3
+
+    job = {"kind": "generator", "model": MODEL, "labels": {"a": "b"}}
+    before = fingerprint_of(GeneratorJob.model_validate(job))
+    assert fingerprint_of(Later.model_validate(job)) == before
+    assert fingerprint_of(Later.model_validate({**job, "added": 4})) != before
+    assert fingerprint_of(GeneratorJob.model_validate({**job, "labels": {}})) != before
 
 
 def test_record_has_an_etag_that_changes_with_its_state(service: Any) -> None:

@@ -99,6 +99,10 @@ def test_what_was_written_is_there_after_the_server_was_killed(folder: Path) -> 
             client.set("kept", "yes")
         child.process.kill()
         child.process.wait()
+        assert not valkey.answers(url)
+        assert supervisor.watch(lambda: valkey.answers(url), seconds=20), "it starts again"
+        with redis.Redis.from_url(url) as client:
+            assert client.get("kept") == b"yes"
     with (
         Supervisor(print) as supervisor,
         redis.Redis.from_url(started(supervisor, folder)[0]) as client,

@@ -1,5 +1,6 @@
 """A killed process's folders are found; those of living ones are left alone."""
 
+import errno
 import fcntl
 import os
 import subprocess
@@ -9,6 +10,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from storage import disk
 from storage.disk import own_folder, sweep_folders
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,3 +85,26 @@ def test_where_there_are_no_locks_age_decides(
     os.utime(tmp_path / "copy-old", (1e9, 1e9))
     sweep_folders(tmp_path, "copy-")
     assert [path.name for path in tmp_path.iterdir()] == ["copy-young"]
+
+
+def test_keeping_a_file_takes_no_second_copy_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "source"
+    source.write_bytes(b"data")
+    disk.link_synced(source, tmp_path / "linked")
+    assert (tmp_path / "linked").samefile(source)
+
+    def other_file_system(*_: Path) -> None:
+        raise OSError(errno.EXDEV, "another file system")
+
+    monkeypatch.setattr(os, "link", other_file_system)
+    disk.link_synced(source, tmp_path / "copied")
+    assert (tmp_path / "copied").read_bytes() == b"data"
+    assert not (tmp_path / "copied").samefile(source)
+
+
+def test_folders_with_data_are_their_owners_alone(tmp_path: Path) -> None:
+    with disk.folder_beside(tmp_path / "datasets" / "lab") as incoming:
+        folders = [tmp_path / "datasets", tmp_path / "datasets" / "lab", incoming]
+        assert {folder.stat().st_mode & 0o777 for folder in folders} == {0o700}

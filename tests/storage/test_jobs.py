@@ -8,14 +8,17 @@ from functools import partial
 from typing import TypeVar, get_args
 
 import pytest
+from redis import Redis
 
 from contract.generator import AnalysisParameters, ModelTerms, PassageRequest
 from contract.jobs import GeneratorJob, IdentificationJob
-from contract.messages import QUEUES
+from contract.messages import QUEUES, Message, broker_queue
 from contract.problems import problem
 from contract.records import Progress, State
+from service.queue import CeleryQueue
 from storage.listing import JobFilter
 from storage.names import new_job_id, result_name
+from storage.redis.connection import connect
 from storage.redis.jobs import JobStore
 from storage.stores import (
     Forgotten,
@@ -417,6 +420,25 @@ def test_a_job_that_stands_in_line_is_not_published_twice(
     assert [again.job_id for again in jobs.reap()] == [job_id]
 
 
+def test_a_job_that_the_line_has_passed_has_lost_its_message(restricted_url: str) -> None:
+    """It cost ten minutes while there was a line: 12 of 240 jobs began after 613 s or more."""
+    jobs, queue = JobStore(connect(restricted_url), queued_grace=BRIEF), CeleryQueue(restricted_url)
+    lost, gone, next_one, last = (_submitted_after(jobs, 2 * BRIEF) for _ in range(4))
+    for job_id in (gone, next_one, last):
+        queue.publish(Message(job_id, 60.0))
+    with Redis.from_url(restricted_url) as broker:
+        assert [again.job_id for again in jobs.reap()] == [lost], "all others stand in line"
+        time.sleep(2 * BRIEF)
+        broker.rpop(broker_queue("small"))
+    assert [again.job_id for again in jobs.reap()] == [gone]
+    assert jobs.reap() == [], "both stand in line anew"
+
+
+def _submitted_after(jobs: JobStore, seconds: float) -> str:
+    time.sleep(seconds)
+    return submitted(jobs)
+
+
 def test_a_job_that_loses_every_worker_fails_as_worker_lost(open_jobs: OpenJobs) -> None:
     jobs = open_jobs(attempt_cap=2)
     job_id = submitted(jobs)
@@ -437,9 +459,9 @@ def test_a_job_that_loses_every_worker_fails_as_worker_lost(open_jobs: OpenJobs)
 
 
 def test_a_job_killed_past_its_time_limit_is_not_run_again(jobs: JobStore) -> None:
-    job_id = submitted(jobs, timeout_seconds=BRIEF)
+    job_id = submitted(jobs, timeout_seconds=1)
     jobs.claim(job_id, "worker", LEASE)
-    time.sleep(2 * BRIEF)
+    time.sleep(1 + BRIEF)
     assert jobs.renew(job_id, "worker", BRIEF)
     time.sleep(2 * BRIEF)
     assert jobs.reap() == []

@@ -172,12 +172,19 @@ def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
     def run_claimed(task: Any, job_id: str) -> None:
         owner = lease.owner(task.request.hostname, task.request.id)
         run_job(
-            job_id, owner, stores(), settings.lease_seconds, computation, publish, tracing=tracing()
+            job_id,
+            owner,
+            stores(),
+            settings.lease_seconds,
+            computation,
+            publish,
+            tracing=tracing(),
+            spoiled=_retire,
         )
 
     def help_claimed(task: Any, job_id: str) -> None:
         owner = lease.owner(task.request.hostname, task.request.id)
-        help_job(job_id, owner, stores(), settings.lease_seconds, computation)
+        help_job(job_id, owner, stores(), settings.lease_seconds, computation, _retire)
 
     app.task(name=RUN_JOB, bind=True)(run_claimed)
     app.task(name=HELP_JOB, bind=True)(help_claimed)
@@ -190,6 +197,16 @@ def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
     app.steps["worker"].add(heartbeat_step(Heartbeat(own, pulse, queues=settings.queues)))
     app.steps["consumer"].add(watchdog_step(pulse))
     return app
+
+
+def _retire() -> None:
+    """Have this child end after its job; another takes its place."""
+    import billiard.pool  # not before REMAP_SIGTERM is set
+
+    _log.warning("a child ends, because what stopped its job may have spoiled its libraries")
+    # The child's loop has one way to end in order after a job: it looks at its memory. Where the
+    # task raises SystemExit instead, the worker counts it as lost and delivers its message again.
+    billiard.pool.mem_rss = lambda: sys.maxsize
 
 
 def publisher(app: Celery) -> Publish:

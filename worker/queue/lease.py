@@ -30,6 +30,8 @@ One lets every live worker renew its leases; the rest is what that renewal may b
 """
 STRAY_BEATS = 4 * BEATS_PER_LEASE
 """A child that works for this many renewals without a lease hangs, or computes for a lost job."""
+ENDED_BEATS = 2
+"""The same where the job has ended or was deleted: nobody waits for anything of it."""
 
 _log = structlog.get_logger(__name__)
 
@@ -52,6 +54,29 @@ def renew_leases(
 ) -> Sequence[Running]:
     """Renew the lease of each message; return those that hold none, which the store fences."""
     return [each for each in running if not jobs.renew(each.job_id, each.owner, lease_seconds)]
+
+
+class Strays:
+    """Children that compute for nobody.
+
+    A cancelled job's child notices with its next report, which may be minutes away: callers behind
+    it waited 70 to 127 s until it was killed after STRAY_BEATS.
+    """
+
+    def __init__(self, jobs: JobStore) -> None:
+        self._jobs = jobs
+        self._unheld: PersistenceCounter[Running] = PersistenceCounter(STRAY_BEATS)
+        self._ended: PersistenceCounter[Running] = PersistenceCounter(ENDED_BEATS)
+
+    def look(self, unheld: Sequence[Running]) -> frozenset[Running]:
+        """Return which of the messages that hold no lease have held none for too long."""
+        ended = self._jobs.ended([each.job_id for each in unheld])
+        return frozenset(
+            (
+                *self._unheld.look(unheld),
+                *self._ended.look(each for each in unheld if each.job_id in ended),
+            )
+        )
 
 
 class Reaper:
@@ -108,10 +133,10 @@ def lease_step(
     tell   sends the due webhooks; None where no host is allowed
     """
     reaper = Reaper(jobs, publish, REST_BEATS * lease_seconds / BEATS_PER_LEASE)
-    stray: PersistenceCounter[Running] = PersistenceCounter(STRAY_BEATS)
+    strays = Strays(jobs)
 
     def renew() -> None:
-        for each in stray.look(renew_leases(jobs, lease_seconds, running_jobs())):
+        for each in strays.look(renew_leases(jobs, lease_seconds, running_jobs())):
             kill(each.pid, "it holds no lease of the job that it works on")
 
     class LeaseStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is untyped

@@ -32,6 +32,12 @@ Outcome = Literal["skipped", "succeeded", "failed", "fenced", "given back"]
 
 REPORT_SECONDS = 0.2
 """Reports of one stage that follow faster are dropped: each is a write to the store's disk."""
+STRIKE_SECONDS = 0.5
+"""Time before its limit from which an unexpected error of a job counts as the limit's.
+
+The limit is measured by the main process from when the message is taken up, the job's age by its
+own process from a little later.
+"""
 QUIET_SECONDS = 0.2
 """Progress is not written before this; then the last report is, and every later one at once.
 
@@ -59,12 +65,16 @@ def run_job(
     publish: Publish,
     quiet_seconds: float = QUIET_SECONDS,
     tracing: Traces | None = None,
+    spoiled: Callable[[], None] = lambda: None,
 ) -> Outcome:
     """Claim the job, execute it, store the result and commit; the main process renews the lease.
+
+    Calls `spoiled` where what stopped the job may have left the libraries in disorder.
 
     Where a store stays away the job is given back, to be tried again later. Raises StoreUnavailable
     where that fails too; the lease then expires and the reaper hands the job to another worker.
     """
+    began = time.monotonic()
     claim = retry_while_unavailable(
         lambda: stores.jobs.claim(job_id, owner, lease_seconds), CLAIM_PATIENCE_SECONDS
     )
@@ -87,7 +97,8 @@ def run_job(
         structlog.contextvars.bound_contextvars(job_id=job_id, attempt=claim.attempt),
     ):
         give_back = partial(stores.jobs.give_back, job_id, claim.attempt)
-        outcome = _guarded(claim, stores, run, computation.most_bytes, give_back)
+        ending = Ending(began, computation.most_bytes, give_back, spoiled)
+        outcome = _guarded(claim, stores, run, ending)
         trace.outcome(outcome)
         _log.info("job ended", outcome=outcome)
         if sharing.passes:
@@ -96,12 +107,19 @@ def run_job(
 
 
 def help_job(
-    job_id: str, owner: str, stores: Stores, lease_seconds: float, computation: Computation
+    job_id: str,
+    owner: str,
+    stores: Stores,
+    lease_seconds: float,
+    computation: Computation,
+    spoiled: Callable[[], None] = lambda: None,
 ) -> Outcome:
     """Sum shards of the job in the owner's name until none is left. A failure fails the job.
 
-    Where a store stays away the shard is given back. Raises StoreUnavailable where that fails too.
+    Calls `spoiled` as `run_job` does. Where a store stays away the shard is given back. Raises
+    StoreUnavailable where that fails too.
     """
+    began = time.monotonic()
     shard = retry_while_unavailable(
         lambda: stores.jobs.claim_shard(job_id, owner, lease_seconds), CLAIM_PATIENCE_SECONDS
     )
@@ -114,38 +132,61 @@ def help_job(
         return "succeeded"
 
     with structlog.contextvars.bound_contextvars(job_id=job_id, attempt=shard.of.attempt):
-        outcome = _guarded(shard.of, stores, run, computation.most_bytes, lambda: True)
+        ending = Ending(began, computation.most_bytes, lambda: True, spoiled)
+        outcome = _guarded(shard.of, stores, run, ending)
         _log.info("help ended", outcome=outcome)
         if outcome != "succeeded":
             clear_parts(stores, shard.of.tenant, job_id)
         return outcome
 
 
-def _guarded(
-    claim: Claim,
-    stores: Stores,
-    run: Callable[[], Outcome],
-    most_bytes: float,
-    give_back: Callable[[], bool],
-) -> Outcome:
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What the end of a computation needs to know: its limits, and whom to tell.
+
+    began        time when it began [s, monotonic]
+    most_bytes   memory that it may take
+    give_back    function that gives the job back, to be tried again
+    spoiled      function that is called where this process should not compute any more
+    """
+
+    began: float
+    most_bytes: float
+    give_back: Callable[[], bool]
+    spoiled: Callable[[], None]
+
+
+def _guarded(claim: Claim, stores: Stores, run: Callable[[], Outcome], ending: Ending) -> Outcome:
     try:
         return run()
     except LeaseLost:
         return "fenced"
     except JobProblem as error:
         return _fail(claim, stores, error.problem)
-    except SoftTimeLimitExceeded:
-        return _fail(claim, stores, timed_out(claim.job.timeout_seconds))
-    except MemoryError:
-        _log.warning("job out of memory", most_bytes=most_bytes)
-        return _fail(claim, stores, _out_of_memory(most_bytes))
     except Exception as error:
         if is_away(error):
             _log.warning("given back", reason=str(error))
-            given_back = retry_while_unavailable(give_back, CLAIM_PATIENCE_SECONDS)
+            given_back = retry_while_unavailable(ending.give_back, CLAIM_PATIENCE_SECONDS)
             return "given back" if given_back else "fenced"
-        _log.exception("job failed unexpectedly")
-        return _fail(claim, stores, _internal_error(claim.job_id))
+        # The error may have come between any two steps of a library. Stopped while it compiled,
+        # numba failed every later job of its process: 52 of 60, in one worker of five.
+        if not isinstance(error, MemoryError):
+            ending.spoiled()
+        return _fail(claim, stores, _reason(error, claim, ending))
+
+
+def _reason(error: Exception, claim: Claim, ending: Ending) -> Problem:
+    """Return the problem of a job that an error has stopped which is not the job's own."""
+    limit = claim.job.timeout_seconds
+    age = time.monotonic() - ending.began
+    # Libraries turn the signal of the limit into errors of their own: 6 of 150 did.
+    if isinstance(error, SoftTimeLimitExceeded) or age >= limit - STRIKE_SECONDS:
+        return timed_out(limit)
+    if isinstance(error, MemoryError):
+        _log.warning("job out of memory", most_bytes=ending.most_bytes)
+        return _out_of_memory(ending.most_bytes)
+    _log.error("job failed unexpectedly", exc_info=error)
+    return _internal_error(claim.job_id)
 
 
 @contextmanager

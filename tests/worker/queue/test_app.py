@@ -98,6 +98,22 @@ def test_a_child_that_does_not_take_up_its_message_is_replaced_and_the_message_i
     assert surroundings.finished(surroundings.submit()).state == "succeeded"
 
 
+def test_a_process_whose_job_was_stopped_ends_and_that_of_others_goes_on(
+    surroundings: Surroundings,
+) -> None:
+    surroundings.start_worker()
+    jobs = [surroundings.submit(), surroundings.submit()]
+    stopped = surroundings.submit(sleep="60", timeout_seconds=1)
+    jobs += [surroundings.submit(), surroundings.submit()]
+    one, two, three, four = (
+        result(surroundings, job).provenance.parameters["pid"]
+        for job in map(ended_well(surroundings), jobs)
+    )
+    assert surroundings.record(stopped).state == "failed"
+    assert one == two != three == four
+    assert "WorkerLostError" not in surroundings.log.read_text()
+
+
 def test_a_job_that_takes_too_much_memory_fails_at_once_and_its_process_goes_on(
     surroundings: Surroundings,
 ) -> None:

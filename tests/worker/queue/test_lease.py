@@ -11,8 +11,10 @@ from contract.messages import Message
 from storage.redis.jobs import JobStore
 from storage.stores import StoreUnavailable
 from worker.queue.lease import (
+    STRAY_BEATS,
     Reaper,
     Running,
+    Strays,
     owner,
     renew_leases,
 )
@@ -32,6 +34,22 @@ def test_a_lease_is_renewed_in_the_name_it_was_claimed_in(jobs: JobStore) -> Non
     assert renew_leases(jobs, 30, running) == running[1:]
     time.sleep(0.1)
     assert [again.job_id for again in jobs.reap()] == [other]
+
+
+def test_a_child_whose_job_has_ended_is_stray_at_once_and_another_only_after_long(
+    jobs: JobStore,
+) -> None:
+    cancelled, lost = (jobs.submit(TENANT, JOB).record.id for _ in range(2))
+    for job_id in (cancelled, lost):
+        jobs.claim(job_id, owner("host", "message"), 30)
+    jobs.cancel(TENANT, cancelled)
+    mine, other = Running(cancelled, "host/message", 1), Running(lost, "elsewhere", 2)
+    strays = Strays(jobs)
+    assert renew_leases(jobs, 30, [mine, other]) == [mine, other]
+    seen = [strays.look([mine, other]) for _ in range(2)]
+    assert seen == [frozenset(), {mine}]
+    seen = [strays.look([other]) for _ in range(STRAY_BEATS - 2)]
+    assert seen == [frozenset()] * (STRAY_BEATS - 3) + [{other}]
 
 
 def test_a_lost_job_is_published_with_its_time_limit(jobs: JobStore) -> None:

@@ -163,6 +163,50 @@ def test_a_job_out_of_time_says_its_limit(bench: Bench) -> None:
     assert "5 s" in bench.error.detail
 
 
+@pytest.mark.parametrize(("age", "code"), [(4.4, "internal-error"), (5.0, "timed-out")])
+def test_an_error_that_comes_when_the_time_is_up_is_the_limits(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, age: float, code: str
+) -> None:
+    """Libraries turn the signal of the limit into errors of their own."""
+
+    began, ages = time.monotonic(), [0.0]
+    monkeypatch.setattr("worker.queue.tasks.time.monotonic", lambda: began + ages[0])
+
+    def late(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
+        ages[0] = age
+        raise SystemError("returned a result with an exception set")
+
+    assert bench.run(late) == "failed"
+    assert bench.error.code == code
+
+
+@pytest.mark.parametrize(
+    ("end", "spoils"),
+    [
+        (raises(SoftTimeLimitExceeded()), True),
+        (raises(ZeroDivisionError()), True),
+        (raises(MemoryError()), False),
+        (raises(JobProblem(problem(422, "constant-data", "t", "d"))), False),
+        (succeeds, False),
+    ],
+)
+def test_a_process_computes_no_more_where_anything_may_have_been_interrupted(
+    bench: Bench, end: Execute, spoils: bool
+) -> None:
+    """A limit that struck while numba compiled failed every later job of the process."""
+    spoiled: list[bool] = []
+    run_job(
+        bench.job_id,
+        "worker/1",
+        bench.stores,
+        LEASE,
+        Computation(end, nobody),
+        lambda message: None,
+        spoiled=lambda: spoiled.append(True),
+    )
+    assert spoiled == [True] * spoils
+
+
 def test_a_job_out_of_memory_says_so(bench: Bench) -> None:
     assert bench.run(raises(MemoryError())) == "failed"
     assert (bench.error.code, bench.error.status) == ("out-of-memory", 507)

@@ -8,7 +8,7 @@ import math
 import re
 from typing import Any, NoReturn
 
-from service.errors import Refusal
+from service.readers.errors import UnreadableData
 
 MOST_DIGITS = 300
 """Digits of the longest integer that is accepted; longer ones exceed any double."""
@@ -17,7 +17,10 @@ _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def parse(body: bytes) -> Any:
-    """Parse `body`. Raises Refusal (invalid-json), which never repeats the body's own text."""
+    """Parse `body`.
+
+    Raises UnreadableData (invalid-json), which never repeats the body's own text.
+    """
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -52,7 +55,7 @@ def parse(body: bytes) -> Any:
 def canonical(value: Any) -> bytes:
     """Write a value in its canonical form: equal values give equal bytes.
 
-    Raises Refusal if the value is nested too deeply: writing needs more depth than reading.
+    Raises UnreadableData if the value is nested too deeply: writing needs more depth than reading.
     """
     try:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
@@ -60,11 +63,13 @@ def canonical(value: Any) -> bytes:
         raise _too_deep() from None
 
 
-def _refusal(reason: str, *hints: str) -> Refusal:
-    return Refusal("invalid-json", f"The body is not valid JSON: {reason}.", *hints)
+def _refusal(reason: str, *hints: str) -> UnreadableData:
+    return UnreadableData(
+        f"The body is not valid JSON: {reason}.", *hints, code="invalid-json", status=400
+    )
 
 
-def _too_deep() -> Refusal:
+def _too_deep() -> UnreadableData:
     return _refusal(
         "it is nested too deeply",
         "Send arrays of numbers or of lists of numbers; no document needs more levels.",
