@@ -254,13 +254,33 @@ def _header_and_units(
             )
         preamble.skipped(len(text_rows))
         return None, []
-    above = full[-2] if len(full) > 1 else None
-    is_units = any(last) and all(looks_like_unit(cell) for cell in last if cell)
-    if is_units and above is not None:
-        preamble.skipped(len(text_rows) - 2)
-        return above, [re.sub(r"^[\[({]|[\])}]$", "", cell) for cell in last]
-    preamble.skipped(len(text_rows) - 1)
-    return last, []
+    joined = _joined_names(full)
+    if joined is not None:
+        preamble.skipped(len(text_rows) - len(full))
+        return joined, []
+    units: list[str] = []
+    if len(full) > 1 and any(last) and all(looks_like_unit(cell) for cell in last if cell):
+        units = [re.sub(r"^[\[({]|[\])}]$", "", cell) for cell in last]
+        full = full[:-1]
+    # Of several rows of names the first holds the names of the program that wrote the file.
+    names = full[0] if len(full) > 1 and _are_names(full[0], full[1:], width) else full[-1]
+    preamble.skipped(len(text_rows) - 1 - bool(units))
+    return names, units
+
+
+def _are_names(row: Sequence[str], others: Sequence[Sequence[str]], width: int) -> bool:
+    """Return whether the rows name the same columns: as many, and all named in the first row."""
+    alike = all(len(other) == len(row) == width for other in others)
+    return alike and all(row) and len(set(row)) == width and all(map(all, others))
+
+
+def _joined_names(rows: Sequence[Sequence[str]]) -> list[str] | None:
+    """Return `nose x`, `nose y`, … for DeepLabCut's rows of body parts and coordinates."""
+    levels = {row[0].lower(): row[1:] for row in rows if row}
+    if not {"bodyparts", "coords"} <= levels.keys():
+        return None
+    parts = [levels[key] for key in ("individuals", "bodyparts", "coords") if key in levels]
+    return ["frame", *(" ".join(cells) for cells in zip(*parts, strict=False))]
 
 
 def _padded(cells: Sequence[str], width: int) -> list[str]:
