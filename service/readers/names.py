@@ -6,6 +6,7 @@ from typing import Final
 
 _BRACKETED = re.compile(r"^(?P<name>.*?)\s*[\[({](?P<unit>[^\])}]{1,40})[\])}]\s*$")
 _SLASHED = re.compile(r"^(?P<name>[^/]+?)\s*/\s*(?P<unit>[^/\s].{0,19})$")
+_LOGGER = re.compile(r"^(?P<name>[^,]+), (?P<unit>[^\s,():]{1,12})\s*\((?:LGR|SEN) S/N: [^)]*\)$")
 _SUFFIXED = re.compile(r"^(?P<name>.+?)[_. ](?P<unit>[A-Za-zµμ%°]{1,10})$")
 
 
@@ -147,6 +148,8 @@ _LONG_MONTHS: Final = tuple(name.lower() for name in month_name[1:])
 def split_unit(name: str) -> tuple[str, str | None]:
     """Split a name from its unit: `x_um` → (x, um), `v [mV]` → (v, mV), `time (s)` → (time, s)."""
     name = name.strip()
+    if match := _LOGGER.match(name):
+        return match["name"].strip(), match["unit"].strip()
     if match := _BRACKETED.match(name):
         return match["name"].strip() or name, match["unit"].strip()
     if match := _SLASHED.match(name):
