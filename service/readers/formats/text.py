@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
-from service.readers.cells import kind_of, plain
+from service.readers.cells import has_signs, kind_of, plain
 from service.readers.errors import UnreadableData, too_large
 from service.readers.options import Limits
 
@@ -49,6 +49,8 @@ class Preamble:
     n_skipped: int = 0
     """Number of lines above the header that are neither comments nor data."""
 
+    signed: bool = False
+    """Whether percent or currency signs were removed from numbers."""
     skipped_lines: list[str] = field(default_factory=list)
     """These lines; they may name the sampling interval."""
 
@@ -169,6 +171,7 @@ def preview_of(file: TextIO, limits: Limits) -> tuple[list[tuple[int, str]], Pre
         if len(line) > limits.line_length:
             raise _too_long(number, limits)
         text = plain(line.rstrip("\r\n"))
+        preamble.signed |= has_signs(line)
         if not text or text.isspace():
             continue
         if is_comment(text):

@@ -202,18 +202,6 @@ def test_an_index_column_without_a_name_is_left_out(read_data: Reads) -> None:
     assert [variable.column for variable in found.report.variables] == ["x"]
 
 
-def test_year_and_month_in_columns_of_their_own_are_refused(refused: Reads) -> None:
-    refusal = refused(
-        rows(
-            [2000 + k // 12 for k in range(N)],
-            [k % 12 + 1 for k in range(N)],
-            X,
-            header="year,month,x",
-        )
-    )
-    assert "Join them" in refusal.hints[0]
-
-
 def test_wide_rows_without_names_are_trajectories_with_a_warning(read_data: Reads) -> None:
     matrix = np.round(np.cumsum(RNG.normal(size=(8, 50)), axis=1), 3)
     found = read_data("\n".join(" ".join(map(str, row)) for row in matrix))
