@@ -7,6 +7,7 @@ import numpy as np
 
 from service.readers.cells import LOOKS_GROUPED
 from service.readers.errors import UnreadableData, layout_fault
+from service.readers.evidence import column_of, groups_of, is_whole, varies
 from service.readers.names import (
     axis_of,
     bare,
@@ -20,7 +21,7 @@ from service.readers.names import (
     split_unit,
 )
 from service.readers.options import Layout, Limits, Notes
-from service.readers.roles import Clocked, column_of, groups_of, is_whole, rises_along, varies
+from service.readers.roles import Clocked, rises_along
 from service.readers.table import Column, Flags
 
 _PRICES = ("open", "high", "low", "close")

@@ -15,11 +15,11 @@ import numpy as np
 
 from service.readers.cells import MISSING, number_of, shown
 from service.readers.errors import UnreadableData, too_large
+from service.readers.evidence import locate, located_all
 from service.readers.formats.dialect import Dialect, is_split_stamp
 from service.readers.formats.text import MARKS, is_comment
 from service.readers.names import has_role, split_unit
 from service.readers.options import Layout, Limits, Notes
-from service.readers.roles import locate, located_all
 from service.readers.table import Column, Floats, Lines, Table
 from service.readers.timestamps import column_of_stamps
 
