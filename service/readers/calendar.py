@@ -52,6 +52,7 @@ _MONTH = re.compile(
     r"|(?P<y4>\d{4})[-/_. ]*(?P<name2>[A-Za-z]{3,9})\Z"
 )
 _MICROSECONDS = 1_000_000
+_OF_DAY = frozenset({"hour", "minute", "second"})
 
 
 def with_calendar(table: Table, layout: Layout, notes: Notes) -> tuple[Table, Column | None]:
@@ -70,6 +71,8 @@ def with_calendar(table: Table, layout: Layout, notes: Notes) -> tuple[Table, Co
     if not parts:
         return table, None
     titles = ", ".join(column.title for column in parts.values())
+    if parts.keys() <= _OF_DAY:
+        return _elapsed(table, parts, titles, notes)
     decimal = _decimal_year(table, parts, layout)
     rest = [column for column in table.columns if column not in parts.values()]
     if decimal is not None:
@@ -79,7 +82,7 @@ def with_calendar(table: Table, layout: Layout, notes: Notes) -> tuple[Table, Co
         return replace(table, columns=tuple(columns)), dated
     ticks = _ticks_of(parts, table)
     first = next(iter(parts.values()))
-    of_day = {"hour", "minute", "second", "hhmm"} & parts.keys()
+    of_day = (_OF_DAY | {"hhmm"}) & parts.keys()
     dated = Column(
         first.position,
         first.name,
@@ -104,7 +107,10 @@ def _with_digits(table: Table, layout: Layout, notes: Notes) -> Table:
             continue
         named = bool(column.name) and is_time(column.name or "")
         given = layout.time_column in (column.key, str(column.position))
-        dates = _from_digits(column, sure=named or given)
+        # Without names the first column may be dates where it rises.
+        first = not table.named and column.position == 1
+        first = first and bool(np.all(np.diff(column.numbers()) > 0))
+        dates = _from_digits(column, sure=named or given or first)
         if dates is None:
             continue
         ticks, form = dates
@@ -231,11 +237,19 @@ def _parts_of(table: Table, layout: Layout) -> Mapping[str, Column]:
         return {key: parts[key] for key in keys if key in parts}
     if "year" in parts and {"month", "day of year", "quarter"} & parts.keys():
         return parts
+    of_day = {key: column for key, column in parts.items() if key in _OF_DAY}
+    if len(of_day) > 1 and not parts.keys() - _OF_DAY:
+        return of_day if all(c.kind != "stamp" for c in free) else {}
     return {} if table.named else _nameless_parts(free)
 
 
 def _nameless_parts(free: Sequence[Column]) -> Mapping[str, Column]:
-    """Recognise year and month without names: whole years that rise, months that count to 12."""
+    """Recognise year, month and day, or year and month, without names, by dates that rise."""
+    for three in zip(free, free[1:], free[2:], strict=False):
+        if all(column.kind == "number" for column in three):
+            parts = dict(zip(("year", "month", "day"), three, strict=True))
+            if all(_fits(column, part) for part, column in parts.items()) and _are_days(three):
+                return parts
     for year, month in pairwise(free):
         if year.kind != "number" or month.kind != "number":
             continue
@@ -246,6 +260,18 @@ def _nameless_parts(free: Sequence[Column]) -> Mapping[str, Column]:
         if np.all(np.diff(12 * y + m) == 1) and m.min() == 1 and m.max() == 12:
             return {"year": year, "month": month}
     return {}
+
+
+def _are_days(three: Sequence[Column]) -> bool:
+    """Return whether year, month and day are dates that rise, nine of ten by one day."""
+    year, month, day = (_numbers(column) for column in three)
+    if year.min() < _FIRST_YEAR:
+        return False
+    zero = np.zeros(len(year), dtype=np.int64)
+    ticks, valid = _ticks(year, month, day, zero, zero, zero)
+    steps = np.diff(ticks)
+    daily = float(np.mean(steps == 86400 * _MICROSECONDS)) >= 0.9
+    return bool(valid.all() and np.all(steps > 0)) and daily
 
 
 def _fits(column: Column, part: str) -> bool:
@@ -312,6 +338,22 @@ def _ticks_of(parts: Mapping[str, Column], table: Table) -> Integers:
             "Join them into dates such as 2024-01-31, or name other columns in the layout.",
         )
     return np.asarray(ticks, dtype=np.int64)
+
+
+def _elapsed(
+    table: Table, parts: Mapping[str, Column], titles: str, notes: Notes
+) -> tuple[Table, Column | None]:
+    """Put hours, minutes and seconds together, where they count on from the first row."""
+    lengths = {"hour": 3600.0, "minute": 60.0, "second": 1.0}
+    seconds = np.sum([lengths[key] * column.numbers() for key, column in parts.items()], axis=0)
+    if np.any(np.diff(seconds) < 0):
+        return table, None
+    first = next(iter(parts.values()))
+    time = Column(first.position, first.name, "number", np.round(seconds, 9), unit="s")
+    rest = [column for column in table.columns if column not in parts.values()]
+    notes.assume(f"{titles} together are the elapsed time")
+    columns = sorted([time, *rest], key=lambda column: column.position)
+    return replace(table, columns=tuple(columns)), time
 
 
 def _numbers(column: Column) -> npt.NDArray[np.int64]:

@@ -50,6 +50,7 @@ def record_of(table: Table, layout: Layout, limits: Limits, notes: Notes) -> Rec
     times, unit, printed = (None, None, None) if chosen is None else _times(chosen, layout, notes)
     if times is not None and found.counted:
         times = _intervals(times, chosen, layout, notes)
+        unit = standard_time_unit(layout.time_unit)
     if chosen is None and layout.time_unit:
         unit = standard_time_unit(layout.time_unit)
     resolved = {

@@ -112,6 +112,7 @@ _SPOT_PROPERTY: Final = words(
     "i0 bg_median brightness peak volume n_pixels npixels pixels width height ch slice z_index "
     "spot_intensity manual_edge_color ctrst mean_intensity_ch1 median_intensity_ch1 "
     "min_intensity_ch1 max_intensity_ch1 total_intensity_ch1 std_intensity_ch1 contrast_ch1 "
+    "m0 m1 m2 m3 m4 npscore i i_val "
     "snr_ch1 mean_ch1 median_ch1 min_ch1 max_ch1 sum_ch1 std_ch1 ctrst_ch1 total_ch1 dx dy dz "
     "displacement d2 error_x error_y ground_speed heading height_above_ellipsoid "
     "height_above_msl gps_hdop gps_vdop gps_dop hdop vdop gps_satellite_count satellites "
@@ -184,8 +185,13 @@ def unit_of_time_name(name: str) -> str | None:
 
 def is_time(name: str) -> bool:
     """Return whether a column of this name is time."""
-    word = bare(split_unit(name)[0])
-    return word in _TIME or is_age(name)
+    word, unit = bare(split_unit(name)[0]), split_unit(name)[1]
+    return (word in _TIME and not _is_count(unit)) or is_age(name)
+
+
+def _is_count(unit: str | None) -> bool:
+    """Return whether a time is counted in frames."""
+    return unit is not None and bare(unit) in ("frame", "frames", "slice", "slices")
 
 
 def is_age(name: str) -> bool:
@@ -195,7 +201,8 @@ def is_age(name: str) -> bool:
 
 def is_frame(name: str) -> bool:
     """Return whether a column of this name counts the samples of all trajectories."""
-    return bare(split_unit(name)[0]) in _FRAME or bare(name) in _FRAME
+    word, unit = split_unit(name)
+    return bare(word) in _FRAME or bare(name) in _FRAME or (bare(word) in _TIME and _is_count(unit))
 
 
 def is_row_number(name: str) -> bool:

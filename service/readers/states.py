@@ -24,8 +24,9 @@ from service.readers.options import Layout, Limits, Notes
 from service.readers.roles import Clocked, rises_along
 from service.readers.table import Column, Flags
 
-_PRICES = ("open", "high", "low", "close")
-_LAST_PRICES = frozenset({"close", "price", "last", "adj_close"})
+_PRICES = ("open", "high", "low")
+_CLOSING = ("close", "price", "last", "settle", "close/last", "adj_close")
+"""Names of the closing price, the usual ones first."""
 _SPARSE = 0.5
 """Share of the steps that a column may cost by its missing values before it is left out."""
 _NEARLY_THE_SAME = 0.99
@@ -170,8 +171,9 @@ def _is_temperature(column: Column) -> bool:
 def _without_properties(left: _Left, found: Clocked) -> None:
     """Leave out errors, measures of quality, properties of spots, and all prices but the last."""
     names = {column: bare(split_unit(column.name)[0]) for column in left.columns if column.name}
-    if set(_PRICES) <= set(names.values()):
-        closing = next(column for column, name in names.items() if name == "close")
+    last = [column for word in _CLOSING for column, name in names.items() if name == word]
+    if last and set(_PRICES) <= set(names.values()):
+        closing = last[0]
         keep = [column for column in left.columns if column is closing]
         out = [column for column in left.columns if column not in keep]
         left.notes.warn(
@@ -273,7 +275,8 @@ def _nearly_the_same(first: Column, second: Column) -> bool:
         apart = float(np.sqrt(max(0.0, 1 - correlation**2)) * np.std(y))
     if not abs(correlation) >= _NEARLY_THE_SAME:
         return False
-    return _EXACTLY_THE_SAME * step < apart <= step
+    copied = bool(np.array_equal(x, y))
+    return copied or _EXACTLY_THE_SAME * step < apart <= step
 
 
 def _by_axis(columns: Sequence[Column]) -> list[Column]:

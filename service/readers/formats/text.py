@@ -9,6 +9,7 @@ from typing import TextIO
 
 from service.readers.cells import has_signs, kind_of, plain
 from service.readers.errors import UnreadableData, too_large
+from service.readers.names import looks_like_unit
 from service.readers.options import Limits
 
 _BLOCK = 4_000_000
@@ -30,6 +31,10 @@ _RATE = re.compile(
     r"|\bfs(?=\s*(?:[(\[]\w+[)\]])?\s*[:=]))"
     r"\s*[(\[]?\s*(?P<u1>hz|khz|mhz|1/s|s-1|fps)?\s*[)\]]?\s*[:=\t ]\s*"
     r"(?P<value>\d*\.?\d+(?:[eE][+-]?\d+)?)\s*(?P<u2>hz|khz|mhz|1/s|s-1|fps)?(?![\w.])",
+    re.IGNORECASE,
+)
+_PER_SECOND = re.compile(
+    r"(?<![\w.])(?P<value>\d+(?:\.\d+)?)\s*(?:fps\b|frames?(?:/| per )s(?:ec(?:ond)?)?\b)",
     re.IGNORECASE,
 )
 _HERTZ = {"khz": 1e3, "mhz": 1e6}
@@ -71,6 +76,10 @@ class Preamble:
                     hertz = _HERTZ.get((match["u2"] or match["u1"] or "").lower(), 1.0)
                     value = float(f"{1 / (rate * hertz):.15g}")
                     found[value] = (value, "s", match[0].strip())
+            for match in _PER_SECOND.finditer(comment):
+                if (rate := float(match["value"])) > 0:
+                    value = float(f"{1 / rate:.15g}")
+                    found[value] = (value, "s", match[0].strip())
         return next(iter(found.values())) if len(found) == 1 else None
 
     def names(self, width: int, delimiter: str | None) -> list[str] | None:
@@ -91,13 +100,21 @@ class Preamble:
                 return named if len(named) == width else None
         if numbered := _numbered_header(self.comments[-1], width, delimiter):
             return numbered
-        last = re.sub(r"^[#%@!&/\"\s]+", "", self.comments[-1]).strip()
-        cells = [cell.strip().strip('"') for cell in last.split(delimiter)]
-        if len(cells) != width or len(set(cells)) != width:
-            return None
-        if not all(_IDENTIFIER.match(cell) and kind_of(cell, ".") == "text" for cell in cells):
-            return None
-        return cells
+        named = _names_in(self.comments[-1], width, delimiter)
+        above = _names_in(self.comments[-2], width, delimiter) if len(self.comments) > 1 else None
+        # NDBC's buoys write names and then units.
+        units = named is not None and sum(map(looks_like_unit, named)) >= min(2, width)
+        return above if above is not None and units else named
+
+
+def _names_in(comment: str, width: int, delimiter: str | None) -> list[str] | None:
+    """Return the names in a comment that is a header, else None."""
+    line = re.sub(r"^[#%@!&/\"\s]+", "", comment).strip()
+    cells = [cell.strip().strip('"') for cell in line.split(delimiter)]
+    if len(cells) != width or len(set(cells)) != width:
+        return None
+    named = all(_IDENTIFIER.match(cell) and kind_of(cell, ".") == "text" for cell in cells)
+    return cells if named else None
 
 
 def _numbered_header(line: str, width: int, delimiter: str | None) -> list[str] | None:

@@ -103,6 +103,18 @@ def test_months_side_by_side_are_one_series(header: str | None, read_data: Reads
     assert found.times == pytest.approx(MONTHLY)
 
 
+def test_minutes_and_seconds_in_columns_are_elapsed_time(read_data: Reads) -> None:
+    found = read_data(table("Minute,Second,x", np.arange(N) // 60, np.arange(N) % 60, X))
+    assert found.times == pytest.approx(np.arange(N))
+    assert found.report.time_unit == "s"
+
+
+def test_years_months_and_days_without_names_are_dates(read_data: Reads) -> None:
+    found = read_data(table(None, of("%Y", DAYS), of("%m", DAYS), of("%d", DAYS), X))
+    assert found.times == pytest.approx(days_of(DAYS))
+    assert np.array_equal(found.states[:, 0], X)
+
+
 def test_parts_that_are_no_date_are_refused(refused: Reads) -> None:
     day = [31, *of("%d", DAYS)[1:]]
     text = table("year,month,day,x", of("%Y", DAYS), of("%m", DAYS), day, X)

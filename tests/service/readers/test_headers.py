@@ -30,7 +30,7 @@ def test_deeplabcut_names_a_column_by_body_part_and_coordinate(read_data: Reads)
         "coords,x,y,likelihood,x,y,likelihood"
     )
     sure = [f"0.9{k % 7}" for k in range(120)]
-    text = table(header, range(120), X, Y, sure, Y, X[::-1], sure)
+    text = table(header, range(120), X, Y, sure, Y[::-1], X[::-1], sure)
     found = read_data(text, dt=0.04)
     names = [variable.column for variable in found.report.variables]
     assert names == ["nose x", "nose y", "tail x", "tail y"]
@@ -72,6 +72,7 @@ def test_a_first_column_called_by_the_number_sign_is_no_comment(
         ("# frame rate = 25 Hz", 0.04),
         ("Sampling rate: 2 kHz", 0.0005),
         ("% fs = 100", 0.01),
+        ("# recorded at 25 fps", 0.04),
         ("# sampling frequency (Hz): 50", 0.02),
     ],
 )
@@ -82,3 +83,11 @@ def test_a_rate_above_the_data_is_the_sampling_interval(
     assert found.report.dt.median == pytest.approx(dt, rel=1e-12)
     assert found.report.time_unit == "s"
     assert read_data(table(f"{line}\nu,w", X, Y), dt=3.0).report.dt.median == 3.0
+
+
+def test_of_two_comments_with_names_and_units_the_first_holds_the_names(read_data: Reads) -> None:
+    header = "#YY MM DD hh WSPD\n#yr mo dy hr m/s"
+    dates = [(2020, 1, 1 + k // 24, k % 24) for k in range(120)]
+    found = read_data(table(header, *zip(*dates, strict=True), X, delimiter=" "))
+    assert [variable.column for variable in found.report.variables] == ["WSPD"]
+    assert found.report.dt.median == 3600.0

@@ -131,6 +131,12 @@ def test_frames_with_holes_are_the_clock(read_data: Reads) -> None:
     assert found.times == pytest.approx(0.1 * (frames - frames[0]))
 
 
+def test_a_time_in_frames_is_a_count(read_data: Reads) -> None:
+    found = read_data(table("t [frame],x", range(300), WALK), dt=0.1)
+    assert found.report.dt.median == pytest.approx(0.1)
+    assert found.report.time_unit is None
+
+
 def test_steps_of_a_simulation_are_intervals_of_dt(read_data: Reads) -> None:
     found = read_data(table("Step,x", 100 * np.arange(300), WALK), dt=0.5)
     assert found.report.dt.median == 0.5
@@ -156,9 +162,10 @@ def test_numbers_in_a_layout_count_the_columns_of_the_file(read_data: Reads) -> 
     ("other", "code", "words"),
     [
         (["NA" if k % 100 else 1 for k in range(300)], "ignored-column", "no value in 99 %"),
+        (WALK, "ignored-column", "nearly the same"),
         (np.round(2 * WALK + 0.1 * RNG.normal(size=300), 3), "ignored-column", "nearly the same"),
     ],
-    ids=["sparse", "nearly the same"],
+    ids=["sparse", "copy", "nearly the same"],
 )
 def test_a_column_that_would_spoil_the_record_is_named_and_left_out(
     other: Any, code: str, words: str, read_data: Reads
