@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
+from service.readers.clock import rises_evenly
 from service.readers.errors import UnreadableData
 from service.readers.evidence import column_of, groups_of, is_whole, reserved_columns, rises, varies
 from service.readers.names import axis_of, is_frame, is_identity, is_time
@@ -154,9 +155,10 @@ def _repeats(column: Column) -> bool:
 
 
 def _wanders(column: Column, table: Table) -> bool:
-    """Return whether numbers go up and down along one clock: they are a state, no identity."""
-    if column.kind != "number":
-        return False
+    """Return whether a column changes up and down along one even clock: it is no identity.
+
+    Trajectories that are sampled in turns have an even clock each.
+    """
     groups = groups_of(column)
     if _n_runs(groups) <= 2 * (int(groups.max(initial=0)) + 1):
         return False
@@ -165,7 +167,15 @@ def _wanders(column: Column, table: Table) -> bool:
         for other in table.columns
         if other is not column and (other.kind == "stamp" or _is_named_clock(other))
     ]
-    return any(rises(clock, None, strictly_and_evenly=True) for clock in clocks)
+    order = np.argsort(groups, kind="stable")
+    joined = np.diff(groups[order]) == 0
+    for clock in clocks:
+        steps = np.diff(clock.numbers()[order])[joined]
+        apart = steps.size > 0 and np.median(steps) > 1.5 * np.median(np.diff(clock.numbers()))
+        in_turns = apart and rises_evenly(steps, clock.numbers())
+        if rises(clock, None, strictly_and_evenly=True) and not in_turns:
+            return True
+    return False
 
 
 def groups_of_all(identity: Sequence[Column], table: Table) -> Integers:

@@ -120,6 +120,11 @@ _SPOT_PROPERTY: Final = words(
 )
 """Names that trackers and localisation programs give to properties of a spot. They are states
 only where no coordinates are beside them."""
+_AMBIGUOUS_PROPERTY: Final = words(
+    "angle heading speed length width height volume amplitude intensity area brightness size mass "
+    "signal offset displacement mean i dx dy dz sx sy"
+)
+"""Properties of spots that are states as often; they need another property beside them."""
 _AXES: Final = {
     name: axis
     for axis, names in enumerate(
@@ -224,6 +229,11 @@ def is_error(name: str) -> bool:
 def is_spot_property(name: str) -> bool:
     """Return whether a tracker gives this name to a property of a spot."""
     return bare(split_unit(name)[0]) in _SPOT_PROPERTY
+
+
+def may_be_state(name: str) -> bool:
+    """Return whether a property of a spot is as often a state: `angle`, `intensity`."""
+    return bare(split_unit(name)[0]) in _AMBIGUOUS_PROPERTY
 
 
 def axis_of(name: str | None) -> int | None:

@@ -17,6 +17,7 @@ from service.readers.names import (
     is_row_number,
     is_spot_property,
     is_time,
+    may_be_state,
     replicate_word,
     split_unit,
 )
@@ -193,8 +194,11 @@ def _without_properties(left: _Left, found: Clocked) -> None:
         for column in left.columns
         if column.name and column not in axes and is_spot_property(column.name)
     ]
-    spots = bool(found.identity) or found.counted or bool(errors) or len(properties) > 2
-    if axes and spots:
+    sure = [column for column in properties if not may_be_state(column.name or "")]
+    tracked = bool(found.identity) or found.counted
+    of_animals = any(bare(column.name or "").startswith("location") for column in axes)
+    several = len(sure) > 2 or (tracked and (bool(sure) or len(properties) > 2))
+    if axes and (errors or of_animals or several):
         left.drop(properties, "a property of the spot, not its position")
 
 

@@ -149,6 +149,23 @@ def test_short_names_that_go_up_and_down_are_states(name: str, read_data: Reads)
     assert [variable.column for variable in found.report.variables] == [name, "P"]
 
 
+def test_an_angle_beside_coordinates_is_a_state(read_data: Reads) -> None:
+    text = table("id,t,x,angle", np.arange(300) // 100, np.arange(300) % 100, WALK, WALK[::-1])
+    assert [v.column for v in read_data(text).report.variables] == ["x", "angle"]
+
+
+def test_words_that_change_along_one_even_clock_are_no_identity(read_data: Reads) -> None:
+    text = table("t,label,x", range(300), ["ab"[int(value > 0)] for value in WALK], WALK)
+    found = read_data(text)
+    assert found.report.n_trajectories == 1
+    assert found.codes == {"ignored-column"}
+
+
+def test_words_in_turns_are_an_identity(read_data: Reads) -> None:
+    text = table("t,label,x", range(300), ["abc"[k % 3] for k in range(300)], WALK)
+    assert read_data(text).report.n_trajectories == 3
+
+
 def test_numbers_in_a_layout_count_the_columns_of_the_file(read_data: Reads) -> None:
     time = np.round(0.1 * np.arange(300), 1)
     text = table("x,y,t", WALK, WALK[::-1], time)

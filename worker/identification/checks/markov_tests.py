@@ -79,8 +79,8 @@ def check_consecutive_samples(
     if correlation < -limit:
         raise IndependentSamples(
             f"Consecutive samples{where} are negatively correlated ({correlation:.2f}): the time "
-            "series alternates. No diffusion in continuous time has anticorrelated samples, so there "
-            "is no drift or relaxation time to identify.",
+            "series alternates. No diffusion in continuous time has anticorrelated samples, so "
+            "there is no drift or relaxation time to identify.",
             hints=(
                 *other,
                 "Check for a differenced series or an alternating instrument; sample faster.",
