@@ -103,6 +103,8 @@ def _side_by_side(record: Record, notes: Notes) -> Record:
         trajectory=np.repeat(np.arange(width), n),
         padded=True,
         lines=lines,
+        # Reading again with these fields gives the same trajectories.
+        resolved={**record.resolved, "state_columns": None, "orientation": None},
     )
 
 

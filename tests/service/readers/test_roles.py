@@ -113,6 +113,8 @@ def test_two_columns_together_tell_trajectories_apart(read_data: Reads) -> None:
         assert found.report.n_trajectories == 15
         assert np.array_equal(found.states[:, 0], WALK)
         assert found.report.dt.median == pytest.approx(0.1)
+    again = found.report.layout.model_dump(mode="json", exclude_none=True)
+    assert read_data(text, **again).report.n_trajectories == 15
 
 
 def test_numbers_of_particles_that_begin_again_are_told_apart_by_time(read_data: Reads) -> None:
@@ -218,6 +220,8 @@ def test_numbered_cells_are_trajectories_unless_the_layout_says_otherwise(
     assert found.codes == {"orientation-assumed"}
     assert found.report.n_trajectories == 3
     assert read_data(text, orientation="columns").states.shape == (300, 3)
+    again = found.report.layout.model_dump(mode="json", exclude_none=True)
+    assert np.array_equal(read_data(text, **again).states, found.states)
 
 
 def test_hours_without_their_day_are_refused(refused: Reads) -> None:
