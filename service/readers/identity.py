@@ -52,7 +52,7 @@ def identity_columns(table: Table, layout: Layout, notes: Notes) -> tuple[Column
             restarting = [
                 other
                 for other in free
-                if other is not column and other.kind == "number" and _restarts_at(other, starts)
+                if other is not column and other.kind != "text" and _restarts_at(other, starts)
             ]
             if restarting:
                 notes.assume(

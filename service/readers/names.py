@@ -84,7 +84,8 @@ _IDENTITY: Final = words(
     "individual_local_identifier tag_local_identifier individual_identifier tag_identifier "
     "animal_name bird_id fish_id mouse_id fly_id worm_id ant_id trackn source_track segment_no "
     "movie movie_id movie_no film video video_id fov field_of_view file file_id filename file_name "
-    "recording recording_id well well_id roi roi_id stack dataset session session_id position_id"
+    "station station_id site site_id buoy ticker symbol recording recording_id"
+    "well well_id roi roi_id stack dataset session session_id position_id"
 )
 _RUNNING_NUMBER: Final = re.compile(
     r"(?:.*_)?(?:ids?|idx|identifier|uid|uuid|guid|nr|no|number|label)\Z|#\Z", re.ASCII
@@ -121,8 +122,7 @@ _SPOT_PROPERTY: Final = words(
 """Names that trackers and localisation programs give to properties of a spot. They are states
 only where no coordinates are beside them."""
 _AMBIGUOUS_PROPERTY: Final = words(
-    "angle heading speed length width height volume amplitude intensity area brightness size mass "
-    "signal offset displacement mean i dx dy dz sx sy"
+    "angle heading speed length width height volume displacement i dx dy dz"
 )
 """Properties of spots that are states as often; they need another property beside them."""
 _AXES: Final = {
@@ -232,7 +232,7 @@ def is_spot_property(name: str) -> bool:
 
 
 def may_be_state(name: str) -> bool:
-    """Return whether a property of a spot is as often a state: `angle`, `intensity`."""
+    """Return whether a property of a spot is as often a state: `angle`, `speed`."""
     return bare(split_unit(name)[0]) in _AMBIGUOUS_PROPERTY
 
 

@@ -156,6 +156,16 @@ def test_an_angle_beside_coordinates_is_a_state(read_data: Reads) -> None:
     assert [v.column for v in read_data(text).report.variables] == ["x", "angle"]
 
 
+@pytest.mark.parametrize("name", ["mass", "intensity", "likelihood", "x_err"])
+def test_a_measure_of_a_spot_beside_its_coordinates_is_no_state(
+    name: str, read_data: Reads
+) -> None:
+    text = table(
+        f"particle,frame,x,{name}", np.arange(300) // 100, np.arange(300) % 100, WALK, WALK[::-1]
+    )
+    assert [v.column for v in read_data(text).report.variables] == ["x"]
+
+
 def test_words_that_change_along_one_even_clock_are_no_identity(read_data: Reads) -> None:
     text = table("t,label,x", range(300), ["ab"[int(value > 0)] for value in WALK], WALK)
     found = read_data(text)
