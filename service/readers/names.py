@@ -84,7 +84,7 @@ _IDENTITY: Final = words(
     "individual_local_identifier tag_local_identifier individual_identifier tag_identifier "
     "animal_name bird_id fish_id mouse_id fly_id worm_id ant_id trackn source_track segment_no "
     "movie movie_id movie_no film video video_id fov field_of_view file file_id filename file_name "
-    "station station_id site site_id buoy ticker symbol recording recording_id"
+    "station station_id site site_id buoy ticker symbol recording recording_id "
     "well well_id roi roi_id stack dataset session session_id position_id"
 )
 _RUNNING_NUMBER: Final = re.compile(
