@@ -28,7 +28,7 @@ class Layout(Document):
     """Name or 1-based number of the column that holds the sample times."""
     id_column: Annotated[Name | None, Field(examples=["track"])] = None
     """Name or 1-based number of the column that identifies the trajectory of each row (long
-    form)."""
+    form). Several columns are separated by commas: `movie,particle`."""
     state_columns: Annotated[_Names | None, Field(examples=[["voltage"]])] = None
     """Names or 1-based numbers of the state columns, in the order x, y, z, x4, …"""
     orientation: Annotated[Literal["columns", "rows"] | None, Field(examples=["rows"])] = None

@@ -61,7 +61,7 @@ def _data(request: dict[str, Any]) -> Any:
 
 def _job(request: dict[str, Any]) -> Any:
     """Take a job apart and return it without its data."""
-    from service.readers.job_body import take_apart
+    from service.readers.strict_json import take_apart
 
     return take_apart(
         Path(request["path"]),

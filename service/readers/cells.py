@@ -34,8 +34,11 @@ _TIME_OF_DAY = (
     r"(?: ?(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?"
 )
 _STAMP = re.compile(
-    r"(?:\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}[- ][A-Za-z]{3}[- ]\d{4})"
-    rf"(?:(?:T|,? +){_TIME_OF_DAY})?\Z|\d{{8}}T\d{{4,6}}(?:\.\d+)?Z?\Z|{_TIME_OF_DAY}\Z",
+    r"(?:\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|"
+    r"\d{1,2}/\d{1,2}/\d{2}|\d{1,2}\.\d{1,2}\.\d{2}|\d{1,2}-\d{1,2}-\d{2}(?=[ ,T]+\d{1,2}:)|"
+    r"\d{1,2}[- ][A-Za-z]{3,9}[- ](?:\d{4}|\d{2})|[A-Za-z]{3,9}\.? \d{1,2},? \d{4})"
+    rf"(?:(?:T|,? +){_TIME_OF_DAY})?\Z|\d{{8}}T\d{{4,6}}(?:\.\d+)?Z?\Z|{_TIME_OF_DAY}\Z|"
+    r"\d{1,3}:\d{2}[.,]\d+\Z",
     re.ASCII,
 )
 CLOCK = re.compile(r"\d{1,3}:\d{2}", re.ASCII)
@@ -44,6 +47,10 @@ CLOCK = re.compile(r"\d{1,3}:\d{2}", re.ASCII)
 _SIGNS = str.maketrans({"−": "-", "–": "-", "﹣": "-", "-": "-"})
 """Minus signs of typesetting, which copied tables of spreadsheets and documents contain."""
 
+_SYMBOLS = frozenset("%$€£¥")
+_AT_NUMBER = re.compile(
+    r"(?<![^\s\",;|+-])[$€£¥] ?(?=[+-]?[\d.])|(?<=\d) ?[%$€£¥](?=[ \t]*(?:[\",;\t|\r\n]|\Z))"
+)
 _PLAIN = re.compile(r"(?<=\d)['’\u00a0\u2009\u202f](?=\d{3}(?:\D|$))")
 _PROOF: dict[Grouping, re.Pattern[str]] = {
     ",": re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?:\.\d+|,\d{3})(?![\d.,])", re.ASCII),
@@ -84,10 +91,21 @@ def shown(cell: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Replace minus signs by ASCII and remove blanks and apostrophes between groups of digits."""
+    """Return text whose numbers a parser understands.
+
+    Minus signs become ASCII; blanks and apostrophes between groups of digits, and percent and
+    currency signs at numbers, are removed.
+    """
+    if not _SYMBOLS.isdisjoint(text):
+        text = _AT_NUMBER.sub("", text)
     if text.isascii():
         return _PLAIN.sub("", text) if "'" in text else text
     return _PLAIN.sub("", text.translate(_SIGNS))
+
+
+def has_signs(text: str) -> bool:
+    """Return whether a percent or currency sign stands at a number."""
+    return not _SYMBOLS.isdisjoint(text) and _AT_NUMBER.search(text) is not None
 
 
 def grouping_of(lines: Sequence[str]) -> Grouping | None:

@@ -1,64 +1,44 @@
 """From a table with one row per sample to a record: every column in its role, as exact numbers."""
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from service.readers.cells import LOOKS_GROUPED
+from service.readers.calendar import with_calendar
 from service.readers.clock import elapsed
 from service.readers.errors import UnreadableData, layout_fault
 from service.readers.names import (
     SECONDS,
     bare,
     is_age,
-    is_frame,
-    is_identity,
-    is_time,
-    split_unit,
+    replicate_word,
     standard_time_unit,
     unit_of_time_name,
     words,
 )
 from service.readers.options import Layout, Limits, Notes
-from service.readers.roles import (
-    counts_samples,
-    groups_of,
-    identity_column,
-    is_whole,
-    locate,
-    reserved_columns,
-    time_column,
-    varies,
+from service.readers.roles import clocked
+from service.readers.states import replicates, state_columns
+from service.readers.table import (
+    LARGEST_EXACT,
+    NOT_A_TIME,
+    Column,
+    Floats,
+    Lines,
+    Record,
+    Table,
+    Variable,
 )
-from service.readers.table import LARGEST_EXACT, NOT_A_TIME, Column, Floats, Record, Table, Variable
 
 _COUNTED_FROM_1970 = words("epoch unix unixtime unix_time timestamp timestamps time_stamp")
 
 
 def record_of(table: Table, layout: Layout, limits: Limits, notes: Notes) -> Record:
     """Make a record from a table. Raises UnreadableData where no column can be the state."""
-    names = [column.name for column in table.columns]
-    identity = identity_column(table, names, layout, notes)
-    groups = None if identity is None else groups_of(identity, table)
-    time = time_column(table, names, identity, groups, layout, notes)
-    frame = None
-    if time is None:
-        reserved = reserved_columns(table, names, layout)
-        counting = [
-            column
-            for column in table.columns
-            if column is not identity and column not in reserved and counts_samples(column, groups)
-        ]
-        frame = counting[0] if counting else None
-        if frame is not None:
-            notes.assume(f"{frame.title} counts samples")
-    states = _state_columns(
-        table, names, [c for c in (identity, time, frame) if c is not None], layout, limits, notes
-    )
-    variables = tuple(
-        Variable(column.name or f"column {column.position}", column.unit or layout.state_unit)
-        for column in states
-    )
+    table, dated = with_calendar(table, layout, notes)
+    found = clocked(table, dated, layout, notes)
+    table = found.table
+    states = state_columns(found, layout, limits, notes)
     values = np.column_stack([_exact(column, table) for column in states])
     if not np.isfinite(values).any():
         raise UnreadableData(
@@ -66,113 +46,82 @@ def record_of(table: Table, layout: Layout, limits: Limits, notes: Notes) -> Rec
             "Check delimiter and decimal mark, or name other columns with state_columns.",
             code="too-few-samples",
         )
-    chosen = time or frame
+    chosen = found.time
     times, unit, printed = (None, None, None) if chosen is None else _times(chosen, layout, notes)
+    if times is not None and found.counted:
+        times = _intervals(times, chosen, layout, notes)
+        unit = standard_time_unit(layout.time_unit)
     if chosen is None and layout.time_unit:
         unit = standard_time_unit(layout.time_unit)
     resolved = {
         "time_column": chosen.key if chosen else None,
-        "id_column": identity.key if identity else None,
+        "id_column": ",".join(column.key for column in found.identity)[:200] or None,
         "state_columns": tuple(column.key for column in states),
         "orientation": "columns",
     }
-    return Record(
+    record = Record(
         states=values,
-        variables=variables,
+        variables=tuple(
+            Variable(column.name or f"column {column.position}", column.unit or layout.state_unit)
+            for column in states
+        ),
         times=times,
         printed=printed,
         tick=_tick_of(chosen, unit) if chosen is not None else 0.0,
-        trajectory=groups,
+        trajectory=found.groups,
         time_name=chosen.title if chosen else None,
         time_unit=unit,
         time_is_age=bool(chosen is not None and chosen.name and is_age(chosen.name)),
-        counted=frame is not None,
+        counted=found.counted,
         resolved=resolved,
         lines=table.lines,
         row_word=table.row_word,
     )
+    return _side_by_side(record, notes) if replicates(states, found, layout) else record
 
 
-def _state_columns(
-    table: Table,
-    names: Sequence[str | None],
-    taken: Sequence[Column],
-    layout: Layout,
-    limits: Limits,
-    notes: Notes,
-) -> list[Column]:
-    if layout.state_columns is not None:
-        chosen = [table.columns[locate(x, names, "state_columns")] for x in layout.state_columns]
-        for column in chosen:
-            if column.kind != "number":
-                raise layout_fault("state_columns", f"{column.title} does not hold numbers.")
-        return chosen
-    left = [column for column in table.columns if column not in taken]
-    states = []
-    for column in left:
-        if column.kind != "number":
-            if column.kind == "stamp" or len(column.labels) > 1:
-                notes.warn(
-                    "ignored-column",
-                    f"{column.title} does not hold numbers and was ignored.{_grouped(column)}",
-                )
-            else:
-                notes.assume(f"{column.title} holds the same text in every row and was ignored")
-        elif _is_other_clock(column, taken, table):
-            notes.assume(f"{column.title} counts or dates the rows and was ignored")
-        else:
-            states.append(column)
-    if not states:
-        titles = ", ".join(column.title for column in table.columns)
-        raise UnreadableData(
-            f"No column remains for the state: {titles or 'there is none'}."
-            + "".join(_grouped(column) for column in left),
-            "A table needs at least one column of numbers besides time and identity.",
-            "Choose it with state_columns.",
-        )
-    if len(states) > 1:
-        empty = [column for column in states if bool(np.isnan(column.numbers()).all())]
-        if len(empty) < len(states):
-            for column in empty:
-                notes.assume(f"{column.title} is empty and was ignored")
-            states = [column for column in states if column not in empty]
-    if len(states) > limits.state_columns:
-        raise UnreadableData(
-            f"The table has {len(states)} state columns; at most {limits.state_columns} are read.",
-            "Name the columns with state_columns.",
-            "If rows are trajectories, set orientation=rows.",
-        )
-    return states
-
-
-def _grouped(column: Column) -> str:
-    """Return a question for words like `1,234`, which are grouped digits or have three decimals."""
-    labels = [label for label in column.labels if label]
-    if not labels or not all(map(LOOKS_GROUPED.match, labels[:1000])):
-        return ""
-    return (
-        f" Is the mark in '{labels[0]}' a thousands separator or a decimal mark? "
-        "Write numbers without thousands separators."
+def _side_by_side(record: Record, notes: Notes) -> Record:
+    """Put trajectories of one variable, one a column, below each other, with a warning."""
+    n, width = record.states.shape
+    first = record.variables[0]
+    notes.warn(
+        "orientation-assumed",
+        f"The names of the {width} columns '{first.column}' to '{record.variables[-1].column}' "
+        "number trajectories: each column was read as one trajectory (replicate) of one variable. "
+        "If they are variables of one system, set orientation=columns.",
+    )
+    lines = Lines([], [])
+    for k in range(width):
+        lines.first_sample += [k * n + sample for sample in record.lines.first_sample]
+        lines.first_line += record.lines.first_line
+    return replace(
+        record,
+        states=record.states.T.reshape(-1, 1),
+        variables=(Variable(replicate_word(first.column), first.unit),),
+        times=None if record.times is None else np.tile(record.times, width),
+        printed=None if record.printed is None else np.tile(record.printed, width),
+        trajectory=np.repeat(np.arange(width), n),
+        padded=True,
+        lines=lines,
+        # Reading again with these fields gives the same trajectories.
+        resolved={**record.resolved, "state_columns": None, "orientation": None},
     )
 
 
-def _is_other_clock(column: Column, taken: Sequence[Column], table: Table) -> bool:
-    if not taken or not table.named:
-        return False
-    if not column.name:
-        return bool(np.all(np.diff(column.numbers()) == 1))
-    counts = is_frame(column.name) or column.name.lower().startswith("unnamed")
-    return (
-        (is_identity(column.name) and is_whole(column))
-        or (is_time(column.name) and not _is_temperature(column))
-        or (counts and is_whole(column) and varies(column))
-    )
+def _intervals(times: Floats, column: Column | None, layout: Layout, notes: Notes) -> Floats:
+    """Count sampling intervals where numbers of samples rise by more than one throughout.
 
-
-def _is_temperature(column: Column) -> bool:
-    """Return whether a column called T, which is not the time, is a state: it also falls."""
-    falls = bool(np.any(np.diff(column.numbers()) < 0))
-    return falls and split_unit(column.name or "")[0].strip() == "T"
+    A given dt is the interval between samples: a simulation that writes every hundredth step
+    counts 0, 100, 200.
+    """
+    if layout.dt is None and notes.dt_in_file is None:
+        return times
+    present = times[np.isfinite(times)]
+    stride = int(np.gcd.reduce(present.astype(np.int64))) if present.size else 1
+    if stride <= 1:
+        return times
+    notes.assume(f"{column.title if column else 'the count'} rises by {stride} per dt")
+    return times / stride
 
 
 def _exact(column: Column, table: Table) -> Floats:

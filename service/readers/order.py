@@ -74,7 +74,7 @@ def ordered(record: Record, notes: Notes) -> Ordered:
             f"{record.time_name} falls from row to row; the samples were sorted by time.",
         )
         return _sorted(samples)
-    if record.trajectory is None and (restarted := _restarts(samples, falls, record, notes)):
+    if restarted := _restarts(samples, falls, record, notes):
         return restarted
     n_falls = int(np.count_nonzero(falls))
     first = record.place(int(samples.index[1:][falls][0]))
@@ -121,26 +121,28 @@ def _along_age(samples: Ordered, record: Record, notes: Notes) -> Ordered:
 
 
 def _restarts(samples: Ordered, falls: Flags, record: Record, notes: Notes) -> Ordered | None:
-    """Split a record into one trajectory per rise of time where the rises cover the same times.
+    """Split trajectories into one per rise of time where the rises cover the same times.
 
     Pieces of one recording never cover the same times; None is returned for them.
     """
-    run = np.concatenate(([0], np.cumsum(falls)))
+    joined = samples.joined
+    run = np.concatenate(([0], np.cumsum(falls | ~joined)))
     n_runs = int(run[-1]) + 1
     if len(run) < _LONG_RUN * n_runs:
         return None
-    forward, after_sorting = np.diff(samples.times)[~falls], np.diff(np.sort(samples.times))
+    in_time = samples.times[np.lexsort((samples.times, samples.trajectory))]
+    forward, after_sorting = np.diff(samples.times)[joined & ~falls], np.diff(in_time)[joined]
     short = float(np.median(forward)) / 2
     # Pieces of one recording fit together when they are sorted; several recordings of the same
     # times have many steps that are too short then.
     if float(np.mean(after_sorting < short)) < float(np.mean(forward < short)) + 0.02:
         return None
-    first = np.searchsorted(run, np.arange(n_runs))
+    first = record.place(int(samples.index[1:][falls][0]))
     notes.warn(
         "time-restarts",
-        f"{record.time_name} starts again {n_runs - 1} times, first at "
-        f"{record.place(int(samples.index[first[1]]))}, over times already covered: the file was "
-        f"read as {n_runs} trajectories. If a column numbers them, give it as id_column.",
+        f"{record.time_name} starts again {int(falls.sum())} times, first at {first}, over times "
+        f"already covered: the file was read as {n_runs} trajectories. If columns number them, "
+        "name these (id_column=movie,particle).",
         trajectories=n_runs,
     )
     return Ordered(samples.index, run.astype(np.int64), samples.times, samples.apart)

@@ -66,7 +66,7 @@ def read_upload(
 
 
 def take_job_apart(path: Path, kinds: Sequence[str], most_bytes: int, data_file: Path) -> Any:
-    """Call `job_body.take_apart` in a child process and return its answer.
+    """Call `strict_json.take_apart` in a child process and return its answer.
 
     Raises UnreadableData, and OSError where the disk is full.
     """

@@ -1,153 +1,103 @@
-"""Roles of columns: which one is time, which counts samples, which tells trajectories apart."""
+"""Roles of columns: one place decides which are time, count, identity, state, or none of these.
+
+The layout decides first, then names of the trade's formats, then values: an identity repeats, and
+time rises in every trajectory. `states` holds the choice among the columns that are left.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from service.readers.clock import rises_evenly
 from service.readers.errors import UnreadableData, layout_fault
-from service.readers.names import bare, is_frame, is_identity, is_time, split_unit
+from service.readers.evidence import (
+    column_of,
+    inside,
+    is_whole,
+    n_falls,
+    reserved_columns,
+    rises,
+    varies,
+)
+from service.readers.identity import groups_of_all, identity_columns, with_identity
+from service.readers.names import bare, is_frame, is_row_number, is_time, split_unit, words
 from service.readers.options import Layout, Notes
-from service.readers.table import Column, Flags, Integers, Table
+from service.readers.table import Column, Integers, Table
+
+_PARTS_OF_DATES = words("month months day hour minute second week mo dy hr")
 
 
-def locate(given: str, names: Sequence[str | None], field: str) -> int:
-    """Find the column that a layout gives by its name, its name without unit, or its number.
+@dataclass(frozen=True, slots=True, eq=False)
+class Clocked:
+    """A table whose columns of identity and time are known.
 
-    Returns its index. Raises UnreadableData naming the field of the layout where no column fits.
+    table     rows that belong to a trajectory
+    identity  columns that tell trajectories apart; none for one trajectory
+    groups    (n,) trajectory of each row
+    time      column of times or counts
+    counted   whether `time` counts samples
     """
-    if given in names:
-        return names.index(given)
-    if given.isdigit() and 1 <= int(given) <= len(names):
-        return int(given) - 1
-    for form in (lambda name: name.strip().lower(), lambda name: bare(split_unit(name)[0])):
-        alike = [j for j, name in enumerate(names) if name and form(name) == form(given)]
-        if len(alike) == 1:
-            return alike[0]
-    numbered = enumerate(names[:20], start=1)
-    listed = ", ".join(f"{j} ('{name}')" if name else str(j) for j, name in numbered)
-    raise layout_fault(field, f"{field} names '{given[:60]}', but the file has columns {listed}.")
+
+    table: Table
+    identity: tuple[Column, ...]
+    groups: Integers | None
+    time: Column | None
+    counted: bool
+
+    @property
+    def taken(self) -> tuple[Column, ...]:
+        """Columns of identity and time."""
+        return self.identity if self.time is None else (*self.identity, self.time)
 
 
-def identity_column(
-    table: Table, names: Sequence[str | None], layout: Layout, notes: Notes
-) -> Column | None:
-    """Find the column that tells trajectories apart, as given, by its name, or by its values."""
-    if layout.id_column is not None:
-        return table.columns[locate(layout.id_column, names, "id_column")]
-    reserved = reserved_columns(table, names, layout)
-    free = [column for column in table.columns if column not in reserved]
-    named = [column for column in free if column.name and is_identity(column.name)]
-    named = [column for column in named if column.kind == "text" or is_whole(column)]
-    if named:
-        best = min(named, key=lambda column: _n_runs(groups_of(column, table)))
-        notes.assume(f"{best.title} identifies the trajectories")
-        return best
-    for column in free:
-        if column.name and is_time(column.name):
-            continue
-        worded = column.kind == "text" and 1 < len(column.labels) <= len(table) // 3
-        if worded and bool(np.all(column.values >= 0)) and _in_runs(groups_of(column, table)):
-            notes.assume(
-                f"{column.title} repeats each text over many rows: it identifies the trajectories"
-            )
-            return column
-        counted = column.kind == "number" and is_whole(column)
-        if counted and _in_runs(groups := groups_of(column, table)):
-            starts = np.flatnonzero(np.diff(groups)) + 1
-            restarting = [
-                other
-                for other in free
-                if other is not column and other.kind == "number" and _restarts_at(other, starts)
-            ]
-            if restarting:
-                notes.assume(
-                    f"{column.title} is a whole number that changes where {restarting[0].title} "
-                    "starts again: it identifies the trajectories"
-                )
-                return column
-    return None
+def clocked(table: Table, dated: Column | None, layout: Layout, notes: Notes) -> Clocked:
+    """Find the columns of identity and time.
 
+    table   all columns of the file
+    dated   time that was put together from the parts of a calendar
+    layout  the user's choice, which precedes every inference
 
-def reserved_columns(table: Table, names: Sequence[str | None], layout: Layout) -> list[Column]:
-    """Return the columns that the layout gives as time or state."""
-    given = [
-        (layout.time_column, "time_column"),
-        *((name, "state_columns") for name in layout.state_columns or ()),
-    ]
-    return [table.columns[locate(name, names, field)] for name, field in given if name is not None]
-
-
-def is_whole(column: Column) -> bool:
-    """Return whether a column holds nothing but whole numbers."""
-    values = column.numbers()
-    return bool(len(values)) and bool(np.all(values == np.floor(values)))
-
-
-def groups_of(column: Column, table: Table) -> Integers:
-    """Return the trajectory of each row: (n,) int64 codes in order of appearance.
-
-    Raises UnreadableData naming a row without a value.
+    Raises UnreadableData where the layout does not fit the table.
     """
-    values = column.numbers() if column.kind == "number" else column.values
-    if column.kind != "stamp":
-        absent = values < 0 if column.kind == "text" else np.isnan(values)
-        if (missing := np.flatnonzero(absent)).size:
-            place = f"{table.row_word.capitalize()} {table.lines[int(missing[0])]}"
-            raise UnreadableData(f"{place} has no value in {column.title}.")
-    if column.kind == "text":
-        return np.asarray(values, dtype=np.int64)
-    _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first, kind="stable")] = np.arange(len(first))
-    return rank[inverse]
+    identity = identity_columns(table, layout, notes)
+    if identity:
+        table = with_identity(table, identity, notes)
+        identity = tuple(_same(table, column) for column in identity)
+    groups = groups_of_all(identity, table) if identity else None
+    if dated is not None and layout.time_column is None:
+        return Clocked(table, identity, groups, _same(table, dated), False)
+    time, counted = _time(table, identity, groups, layout, notes)
+    return Clocked(table, identity, groups, time, counted)
 
 
-def _n_runs(groups: Integers) -> int:
-    return 1 + int(np.count_nonzero(np.diff(groups)))
+def _same(table: Table, column: Column) -> Column:
+    return next(other for other in table.columns if other.position == column.position)
 
 
-def _in_runs(groups: Integers) -> bool:
-    """Return whether several groups are one stretch of rows each, three or more long on average."""
-    n_groups = int(groups.max(initial=0)) + 1
-    return n_groups > 1 and _n_runs(groups) == n_groups and len(groups) >= 3 * n_groups
-
-
-def _restarts_at(column: Column, starts: Integers) -> bool:
-    """Return whether a column falls at all of `starts` and rises everywhere else."""
-    steps = np.diff(column.numbers())
-    falls = np.flatnonzero(~(steps > 0)) + 1
-    return bool(np.array_equal(falls, starts)) and bool(np.all(steps[starts - 1] < 0))
-
-
-def time_column(
+def _time(
     table: Table,
-    names: Sequence[str | None],
-    identity: Column | None,
+    identity: Sequence[Column],
     groups: Integers | None,
     layout: Layout,
     notes: Notes,
-) -> Column | None:
-    """Find the column of times, as given, by its name, or by its values.
+) -> tuple[Column | None, bool]:
+    """Find the column of times, and say whether it counts samples.
 
-    Raises UnreadableData where the given column holds words, or the time is in several columns.
+    Raises UnreadableData where the given column holds words, or a calendar lacks its year.
     """
     if layout.time_column is not None:
-        column = table.columns[locate(layout.time_column, names, "time_column")]
+        column = column_of(layout.time_column, table, "time_column")
         if column.kind == "text":
             raise layout_fault("time_column", f"{column.title} holds text, not times.")
-        return column
-    reserved = reserved_columns(table, names, layout)
+        # A count becomes time by a given dt; without one its numbers are the times.
+        known = layout.dt is not None or notes.dt_in_file is not None
+        return column, known and _counts(column, groups)
+    reserved = reserved_columns(table, layout)
     free = [
         column
         for column in table.columns
-        if column is not identity and column not in reserved and column.kind != "text"
+        if column not in identity and column not in reserved and column.kind != "text"
     ]
-    if {"year", "month"} <= {bare(column.name) for column in free if column.name}:
-        raise UnreadableData(
-            "Year and month are two columns.",
-            "Join them into dates such as 2024-01-31, or omit them and give dt.",
-        )
     stamps = [column for column in free if column.kind == "stamp"]
     numeric = [column for column in free if column.kind == "number"]
     named = [column for column in numeric if column.name and is_time(column.name)]
@@ -160,59 +110,88 @@ def time_column(
         ]
     varied = [column for column in named if varies(column)] or named
     if stamps or varied:
-        best = stamps[0] if stamps else min(varied, key=lambda column: _n_falls(column, groups))
+        best = stamps[0] if stamps else min(varied, key=lambda column: n_falls(column, groups))
+        _refuse_part(best, groups)
         notes.assume(f"{best.title} is time")
-        return best
+        return best, False
+    counting = [column for column in free if _counts(column, groups)]
+    frames = [column for column in counting if column.name and is_frame(column.name)]
+    if frames:
+        notes.assume(f"{frames[0].title} counts samples")
+        return frames[0], True
+    rising = _rising(table, free, groups, layout, notes)
+    if rising is not None:
+        return rising, False
+    if counting:
+        notes.assume(f"{counting[0].title} counts samples")
+        return counting[0], True
+    return None, False
+
+
+def _rising(
+    table: Table,
+    free: Sequence[Column],
+    groups: Integers | None,
+    layout: Layout,
+    notes: Notes,
+) -> Column | None:
     if layout.state_columns is None and len(free) < 2:
         return None
     dt_known = layout.dt is not None or notes.dt_in_file is not None
     rising = [
         column
         for column in free
-        if _rises(column, groups, strictly_and_evenly=column.name is not None or len(table) < 20)
-        and not ((dt_known or table.named) and counts_samples(column, groups))
+        if rises(column, groups, strictly_and_evenly=column.name is not None or len(table) < 20)
+        and not ((dt_known or table.named) and _counts(column, groups))
+        and not (column.name and is_row_number(column.name) and groups is not None)
     ]
-    evenly = [column for column in rising if _rises(column, groups, strictly_and_evenly=True)]
-    if rising:
-        best = (evenly or rising)[0]
-        where = "from row to row" if groups is None else "in every trajectory"
-        notes.assume(f"{best.title} is time: it rises {where}")
-        return best
-    return None
+    evenly = [column for column in rising if rises(column, groups, strictly_and_evenly=True)]
+    if not rising:
+        return None
+    best = (evenly or rising)[0]
+    where = "from row to row" if groups is None else "in every trajectory"
+    notes.assume(f"{best.title} is time: it rises {where}")
+    return best
 
 
-def _inside(groups: Integers | None, n: int) -> Flags:
-    return np.ones(max(n - 1, 0), dtype=bool) if groups is None else np.diff(groups) == 0
+def _refuse_part(column: Column, groups: Integers | None) -> None:
+    """Refuse hours or months that start again and again, because their day or year is unknown."""
+    word = bare(split_unit(column.name)[0]) if column.name else ""
+    if column.kind == "number" and word in _PARTS_OF_DATES and n_falls(column, groups) > 1:
+        raise UnreadableData(
+            f"{column.title} starts again and again: it is one part of a calendar whose other "
+            "parts (year and month, day) are missing.",
+            "Join the parts into dates such as 2024-01-31T12:00, or omit the column and give dt.",
+        )
 
 
-def varies(column: Column) -> bool:
-    """Return whether a column holds at least two different numbers."""
-    values = column.numbers()
-    return bool(np.nanmax(values, initial=-np.inf) > np.nanmin(values, initial=np.inf))
-
-
-def _n_falls(column: Column, groups: Integers | None) -> int:
-    steps = np.diff(column.numbers())
-    return int(np.count_nonzero(steps[_inside(groups, len(steps) + 1)] < 0))
-
-
-def _rises(column: Column, groups: Integers | None, *, strictly_and_evenly: bool) -> bool:
-    if column.kind != "number" or len(column.values) < 3:
+def rises_along(column: Column, groups: Integers | None) -> bool:
+    """Return whether whole numbers rise, or stay, from row to row or in every trajectory."""
+    if column.kind != "number" or not is_whole(column) or not varies(column):
         return False
-    values = column.numbers()
-    steps = np.diff(values)[_inside(groups, len(values))]
-    if not steps.size or not np.all(steps >= 0) or not np.any(steps > 0):
-        return False
-    return not strictly_and_evenly or rises_evenly(steps, values)
+    order = np.arange(len(column.values)) if groups is None else np.argsort(groups, kind="stable")
+    joined = inside(None if groups is None else groups[order], len(order))
+    steps = np.diff(column.numbers()[order])
+    return not np.any(steps[joined] < 0) or not np.any(np.diff(column.numbers()) < 0)
 
 
-def counts_samples(column: Column, groups: Integers | None) -> bool:
-    """Return whether a column counts samples: its name allows it, and its values rise by ones."""
+def _counts(column: Column, groups: Integers | None) -> bool:
+    """Return whether a column counts samples: its name allows it, and its values rise.
+
+    A `frame` may leave out numbers. Other names and none must rise by ones, and a running number of
+    all rows is not the clock of several trajectories.
+    """
     name = column.name
-    counting = name is None or is_frame(name) or name.lower().startswith("unnamed")
+    framed = name is not None and is_frame(name)
+    counting = name is None or framed or is_row_number(name)
     if column.kind != "number" or not counting or len(column.values) < 2 or not is_whole(column):
         return False
     order = np.arange(len(column.values)) if groups is None else np.argsort(groups, kind="stable")
-    inside = _inside(None if groups is None else groups[order], len(order))
-    steps = np.diff(column.numbers()[order])[inside]
-    return bool(steps.size and np.all(steps >= 1) and np.median(steps) == 1)
+    joined = inside(None if groups is None else groups[order], len(order))
+    steps = np.diff(column.numbers()[order])[joined]
+    if not steps.size:
+        return False
+    if framed:
+        # `order` and `segments` see to rows out of order, and to times that repeat.
+        return bool(np.any(steps > 0)) and float(np.mean(steps < 0)) < 0.1
+    return bool(np.all(steps >= 1) and np.median(steps) == 1)

@@ -174,7 +174,7 @@ def _distinct(samples: Ordered, record: Record, dt: float | None, notes: Notes) 
                 f"state, first at {place}.",
                 "If several trajectories are mixed, name the column that identifies them as "
                 "id_column.",
-                "If the time stamps are too coarse, give dt.",
+                *(["If the time stamps are too coarse, give dt."] if dt is None else []),
             )
         notes.warn(
             "dt-disagrees",

@@ -1,7 +1,7 @@
 """The values between a file and the canonical arrays: tables of columns, and records."""
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -82,6 +82,18 @@ class Table:
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self.columns[0].values) if self.columns else 0
+
+    def taken(self, keep: Flags) -> "Table":
+        """Select the rows to keep (n,)."""
+        kept = np.flatnonzero(keep)
+        jumps = set(kept[np.diff(kept, prepend=-2) > 1].tolist()) | set(self.lines.first_sample)
+        lines = Lines([0], [self.lines[int(kept[0])] if kept.size else 1])
+        for old in sorted(jumps):
+            new = int(np.searchsorted(kept, old))
+            if new < len(kept) and kept[new] == old:
+                lines.start(new, self.lines[old])
+        columns = (replace(column, values=column.values[keep]) for column in self.columns)
+        return replace(self, columns=tuple(columns), lines=lines)
 
     @property
     def named(self) -> bool:

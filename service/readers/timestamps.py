@@ -1,15 +1,16 @@
 """Calendar time stamps in text, as microseconds since 1970 UTC; UTC offsets are respected."""
 
 import re
-from calendar import month_abbr
 from collections.abc import Sequence
 from datetime import date
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 
 from service.readers.cells import MISSING, shown
 from service.readers.errors import UnreadableData
+from service.readers.names import bare, month_of
 from service.readers.options import Notes
 from service.readers.table import NOT_A_TIME, Column, Integers, Lines
 
@@ -21,14 +22,20 @@ _FORMS = tuple(
     re.compile(start + _CLOCK, re.ASCII)
     for start in (
         r"(?P<y>\d{4})[-/](?P<m>\d{1,2})[-/](?P<d>\d{1,2})",
-        r"(?P<p>\d{1,2})(?P<mark>[-/.])(?P<q>\d{1,2})(?P=mark)(?P<y>\d{4})",
-        r"(?P<d>\d{1,2})[- ](?P<word>[A-Za-z]{3})[- ](?P<y>\d{4})",
+        r"(?P<p>\d{1,2})(?P<mark>[-/.])(?P<q>\d{1,2})(?P=mark)(?P<y>\d{4}|\d{2})",
+        r"(?P<d>\d{1,2})[- ](?P<word>[A-Za-z]{3,9})[- ](?P<y>\d{4}|\d{2})",
+        r"(?P<word>[A-Za-z]{3,9})\.? (?P<d>\d{1,2}),? (?P<y>\d{4})",
         r"(?P<only>)",
     )
 )
 _COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})?(?:\.(\d+))?(Z?)\Z", re.ASCII)
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)?", re.ASCII)
-_MONTHS = {name.lower(): k for k, name in enumerate(month_abbr)}
+_MINUTES = re.compile(r"(\d{1,3}):(\d{2})[.,](\d+)\Z", re.ASCII)
+_PIVOT = 70
+"""Two-digit year from which the century is the twentieth."""
+
+Order = Literal["dmy", "mdy", "ymd"]
+"""Order of day, month and year in a date of three numbers."""
 
 _SECOND = 1_000_000
 _HOUR = 3600 * _SECOND
@@ -105,12 +112,15 @@ def _any_form(
             "Write all time stamps in one format, for instance 2024-01-31T12:00:00Z.",
         )
     marked = bool(present) and "mark" in present[0].re.groupindex
-    day_first = marked and _is_day_first(matches, title, notes)
+    order = _order_of(matches, title, notes) if marked else "ymd"
+    minutes = _are_minutes(
+        [match for match in present if "only" in match.re.groupindex], title, notes
+    )
     ticks = np.full(len(cells), NOT_A_TIME)
     for k, match in enumerate(matches):
         if match is not None:
             try:
-                ticks[k] = _ticks(match, day_first)
+                ticks[k] = _ticks(match, order) // (60 if minutes else 1)
             except (ValueError, KeyError):
                 raise UnreadableData(
                     f"Row {lines[k]}, {title}: there is no such date as '{shown(cells[k])}'."
@@ -124,6 +134,9 @@ def _match(cell: str, title: str, lines: Lines, k: int) -> re.Match[str]:
     if compact := _COMPACT.match(cell):
         y, m, d, h, mi, s, f, z = compact.groups()
         cell = f"{y}-{m}-{d}T{h}:{mi}:{s or '00'}.{f or '0'}{z}"
+    if minutes := _MINUTES.match(cell):
+        mi, s, f = minutes.groups()
+        cell = f"{int(mi) // 60}:{int(mi) % 60:02d}:{s}.{f}"
     for form in _FORMS:
         if match := form.match(f" {cell}" if "only" in form.groupindex else cell):
             return match
@@ -133,16 +146,35 @@ def _match(cell: str, title: str, lines: Lines, k: int) -> re.Match[str]:
     )
 
 
-def _ticks(match: re.Match[str], day_first: bool) -> int:
+def _are_minutes(clocks: Sequence[re.Match[str]], title: str, notes: Notes) -> bool:
+    """Return whether `12:34` are minutes and seconds: by the name, or where no day has so many."""
+    if not clocks or any(match["s"] or match["half"] for match in clocks):
+        return False
+    name = bare(title)
+    if "mm:ss" in title.lower() or "min_s" in name or max(int(match["h"]) for match in clocks) > 24:
+        notes.assume(f"{title} holds minutes and seconds")
+        return True
+    if int(clocks[0]["h"]) == 0 and int(clocks[0]["mi"]) <= 1:
+        notes.warn(
+            "clock-assumed",
+            f"{title} was read as hours and minutes. If it holds minutes and seconds, write "
+            "0:12:34, or call the column 'time (mm:ss)'.",
+        )
+    return False
+
+
+def _ticks(match: re.Match[str], order: Order) -> int:
     found = match.groupdict()
     days = 0
     if "only" not in found:
         if "mark" in found:
-            day, month = (found["p"], found["q"]) if day_first else (found["q"], found["p"])
+            places = dict(zip(order, (found["p"], found["q"], found["y"]), strict=True))
+            year, month, day = places["y"], places["m"], places["d"]
         else:
-            day = found["d"]
-            month = found["m"] if "m" in found else str(_MONTHS[found["word"].lower()])
-        days = date(int(found["y"]), int(month), int(day)).toordinal() - _EPOCH
+            year, day = found["y"], found["d"]
+            month = found["m"] if "m" in found else str(month_of(found["word"]) or 0)
+        century = (2000 if int(year) < _PIVOT else 1900) if len(year) <= 2 else 0
+        days = date(int(year) + century, int(month), int(day)).toordinal() - _EPOCH
     hour, minute, second = int(found["h"] or 0), int(found["mi"] or 0), int(found["s"] or 0)
     if found["half"]:
         hour = hour % 12 + (12 if found["half"].lower() == "pm" else 0)
@@ -153,9 +185,24 @@ def _ticks(match: re.Match[str], day_first: bool) -> int:
     return days * _DAY + of_day - (_offset(found["zone"] or "") or 0)
 
 
-def _is_day_first(matches: Sequence[re.Match[str] | None], title: str, notes: Notes) -> bool:
-    """Return whether day precedes month: by a number above 12, the order of the rows, or custom."""
+def _order_of(matches: Sequence[re.Match[str] | None], title: str, notes: Notes) -> Order:
+    """Return the order of day, month and year in dates such as 30/01/2020 and 01/30/20."""
     present = [match for match in matches if match is not None]
+    if all(len(match["y"]) == 2 for match in present):
+        notes.assume(f"the years of {title} are written with two digits")
+        n_first, n_last = (len({match[key] for match in present}) for key in ("p", "y"))
+        # The year changes least.
+        if n_first < n_last or max(int(match["p"]) for match in present) > 31:
+            notes.assume(f"the dates of {title} are written year, month, day")
+            return "ymd"
+    elif any(len(match["y"]) == 2 for match in present):
+        detail = f"The years of {title} are written with two and with four digits."
+        raise UnreadableData(detail, "Write all time stamps in one format: 2024-01-31T12:00:00Z.")
+    return "dmy" if _is_day_first(present, title, notes) else "mdy"
+
+
+def _is_day_first(present: Sequence[re.Match[str]], title: str, notes: Notes) -> bool:
+    """Return whether day precedes month: by a number above 12, the order of the rows, or custom."""
     first = max(int(match["p"]) for match in present)
     second = max(int(match["q"]) for match in present)
     if first > 12 and second > 12:
@@ -165,8 +212,8 @@ def _is_day_first(matches: Sequence[re.Match[str] | None], title: str, notes: No
         order = "day before month" if first > 12 else "month before day"
         notes.assume(f"the dates of {title} are written {order}: other numbers exceed 12")
         return first > 12
-    by_day = _disorder([_ticks(match, True) for match in present])
-    by_month = _disorder([_ticks(match, False) for match in present])
+    by_day = _disorder([_ticks(match, "dmy") for match in present])
+    by_month = _disorder([_ticks(match, "mdy") for match in present])
     if by_day != by_month:
         day_first = by_day < by_month
         order = "day before month" if day_first else "month before day"

@@ -19,8 +19,8 @@ from service.dependencies import Context
 from service.errors import Refusal
 from service.readers import strict_json
 from service.readers.errors import UnreadableData
-from service.readers.job_body import body_too_large
 from service.readers.process import take_job_apart
+from service.readers.strict_json import body_too_large
 from service.requests import request_body, uploads
 from service.requests.uploads import Upload
 from service.responses import deprecation

@@ -15,11 +15,11 @@ import numpy as np
 
 from service.readers.cells import MISSING, number_of, shown
 from service.readers.errors import UnreadableData, too_large
+from service.readers.evidence import locate, located_all
 from service.readers.formats.dialect import Dialect, is_split_stamp
 from service.readers.formats.text import MARKS, is_comment
 from service.readers.names import has_role, split_unit
 from service.readers.options import Layout, Limits, Notes
-from service.readers.roles import locate
 from service.readers.table import Column, Floats, Lines, Table
 from service.readers.timestamps import column_of_stamps
 
@@ -249,9 +249,10 @@ def _wanted(dialect: Dialect, layout: Layout) -> set[int]:
         for j in sorted(everything)
     ]
     wanted = {locate(given, names, "state_columns") for given in layout.state_columns}
-    for given, field in ((layout.time_column, "time_column"), (layout.id_column, "id_column")):
-        if given is not None:
-            wanted.add(locate(given, names, field))
+    if layout.time_column is not None:
+        wanted.add(locate(layout.time_column, names, "time_column"))
+    if layout.id_column is not None:
+        wanted.update(located_all(layout.id_column, names))
     return wanted | {j for j in everything if dialect.kinds[j] == "stamp" or has_role(names[j])}
 
 

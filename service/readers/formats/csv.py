@@ -75,6 +75,8 @@ def _describe(dialect: Dialect, encoding: str, notes: Notes) -> None:
         notes.assume("there is no header; columns are named by their numbers")
     elif dialect.from_comment:
         notes.assume("the names of the columns come from the comment lines")
+    if dialect.preamble.signed:
+        notes.assume("percent and currency signs were removed from the numbers")
     if any(dialect.units):
         notes.assume("the row under the header holds units")
     if encoding == "cp1252":

@@ -20,6 +20,9 @@ _CANDIDATES: tuple[tuple[str | None, str], ...] = (
 )
 
 
+_END_OF_HEADER = "***End_of_Header***"
+
+
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """Rules by which lines are cut into cells, and the kind of each column."""
@@ -49,6 +52,8 @@ class Dialect:
         cells = split(line, self.delimiter, self.quoted)
         if self.trailing and cells and not cells[-1]:
             cells.pop()
+        while len(cells) > len(self.kinds) and not cells[-1]:
+            cells.pop()
         return cells
 
 
@@ -70,6 +75,7 @@ def infer(lines: Sequence[tuple[int, str]], preamble: Preamble) -> Dialect:
     """
     if not lines:
         raise UnreadableData("The file holds only comments or blank lines.", code="empty-file")
+    lines = _below_the_header_of_a_program(lines, preamble)
     body = _body(lines)
     quoted = any('"' in text for text in body)
     delimiter, decimal = _delimiter_of(body, lines[0][1], quoted)
@@ -106,6 +112,17 @@ def infer(lines: Sequence[tuple[int, str]], preamble: Preamble) -> Dialect:
         from_comment=header is not None and start == lines[0][0],
         preamble=preamble,
     )
+
+
+def _below_the_header_of_a_program(
+    lines: Sequence[tuple[int, str]], preamble: Preamble
+) -> Sequence[tuple[int, str]]:
+    """Return the lines after LabVIEW's last `***End_of_Header***`, and keep what stood above."""
+    ends = [k for k, (_, text) in enumerate(lines) if text.startswith(_END_OF_HEADER)]
+    if not ends or ends[-1] + 1 == len(lines):
+        return lines
+    preamble.comments += [" ".join(text.split()) for _, text in lines[: ends[-1]]]
+    return lines[ends[-1] + 1 :]
 
 
 def _line_above(lines: Sequence[tuple[int, str]], start: int, with_units: bool) -> str | None:
@@ -252,15 +269,35 @@ def _header_and_units(
                 "If the decimal mark is a comma, separate columns by semicolons or tabs, or "
                 "put the numbers in quotes.",
             )
-        preamble.skipped(len(text_rows))
+        preamble.skipped(text_rows)
         return None, []
-    above = full[-2] if len(full) > 1 else None
-    is_units = any(last) and all(looks_like_unit(cell) for cell in last if cell)
-    if is_units and above is not None:
-        preamble.skipped(len(text_rows) - 2)
-        return above, [re.sub(r"^[\[({]|[\])}]$", "", cell) for cell in last]
-    preamble.skipped(len(text_rows) - 1)
-    return last, []
+    joined = _joined_names(full)
+    if joined is not None:
+        preamble.skipped(text_rows[: -len(full)])
+        return joined, []
+    units: list[str] = []
+    if len(full) > 1 and any(last) and all(looks_like_unit(cell) for cell in last if cell):
+        units = [re.sub(r"^[\[({]|[\])}]$", "", cell) for cell in last]
+        full = full[:-1]
+    # Of several rows of names the first holds the names of the program that wrote the file.
+    names = full[0] if len(full) > 1 and _are_names(full[0], full[1:], width) else full[-1]
+    preamble.skipped(text_rows[: len(text_rows) - 1 - bool(units)])
+    return names, units
+
+
+def _are_names(row: Sequence[str], others: Sequence[Sequence[str]], width: int) -> bool:
+    """Return whether the rows name the same columns: as many, and all named in the first row."""
+    alike = all(len(other) == len(row) == width for other in others)
+    return alike and all(row) and len(set(row)) == width and all(map(all, others))
+
+
+def _joined_names(rows: Sequence[Sequence[str]]) -> list[str] | None:
+    """Return `nose x`, `nose y`, … for DeepLabCut's rows of body parts and coordinates."""
+    levels = {row[0].lower(): row[1:] for row in rows if row}
+    if not {"bodyparts", "coords"} <= levels.keys():
+        return None
+    parts = [levels[key] for key in ("individuals", "bodyparts", "coords") if key in levels]
+    return ["frame", *(" ".join(cells) for cells in zip(*parts, strict=False))]
 
 
 def _padded(cells: Sequence[str], width: int) -> list[str]:

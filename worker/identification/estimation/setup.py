@@ -90,7 +90,8 @@ def problem_of(
     space = measure_space(data, periods)
     for i, (scales, period) in enumerate(zip(space.scales, periods, strict=True)):
         column = Trajectories(data.states[:, i : i + 1], data.times, data.segments)
-        check_consecutive_samples(some_pairs(column, scales, period), scales)
+        variable = variable_name(i) if data.dimension > 1 else None
+        check_consecutive_samples(some_pairs(column, scales, period), scales, variable)
     report(0.15, "identifying", "summing over the increments")
     library = make_library(
         space.scales,

@@ -45,6 +45,9 @@ def test_alternating_and_independent_samples_are_refused(rho: float, word: str) 
     scales = measure_scales(data)
     with pytest.raises(IndependentSamples, match=word):
         check_consecutive_samples(chunks(data, scales, block_edges(data, 1)), scales)
+    with pytest.raises(IndependentSamples, match="samples of variable y") as caught:
+        check_consecutive_samples(chunks(data, scales, block_edges(data, 1)), scales, "y")
+    assert "Leave variable y out" in caught.value.hints[0]
 
 
 def test_a_right_model_raises_no_warning() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from service.readers.errors import UnreadableData
-from service.readers.job_body import take_apart
 from service.readers.process import take_job_apart
+from service.readers.strict_json import take_apart
 from service.requests import submissions
 
 DATA = {"dt": 0.1, "trajectories": [[0, 1.5, None, -2e-300]]}
