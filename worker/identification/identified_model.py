@@ -200,7 +200,7 @@ def _model_of_problem(problem: Problem, settings: Settings, n_draws: int) -> Ide
     fit = identify(problem, settings.sampling_rule, noise)
     if library.dimension == 1 or settings.sampling_rule == "auto":
         check_paths(fit)
-    fit = _with_scores(problem, fit)
+    fit = with_scores(problem, fit)
     misfit = misfit_of(fit, problem)
     to_drift = space.units / space.time
     to_diffusion = np.outer(space.units, space.units) / space.time
@@ -247,7 +247,7 @@ def _model_of_problem(problem: Problem, settings: Settings, n_draws: int) -> Ide
     )
 
 
-def _with_scores(problem: Problem, fit: Fit) -> Fit:
+def with_scores(problem: Problem, fit: Fit) -> Fit:
     """Add tests of what the drift leaves out; for several variables they are made already."""
     if problem.library.dimension > 1:
         return fit

@@ -16,7 +16,8 @@ from worker.identification.estimation.estimator import identify
 from worker.identification.estimation.noise_correction import NoiseHandling
 from worker.identification.estimation.problem import Problem
 from worker.identification.findings.finding import Finding
-from worker.identification.findings.residuals import check_paths
+from worker.identification.findings.residuals import check_paths, moving_baseline
+from worker.identification.identified_model import with_scores
 from worker.identification.selection.best_subset import Estimate
 from worker.identification.sums.rules import RuleName
 from worker.rolling.spectral_gaps import Gap, gaps_of
@@ -161,7 +162,7 @@ def roll(
     ]
     trend, reason = _trend(found, windows)
     variance = float(identified.noise_variances[0]) * scales.unit**2
-    findings = tuple(_findings(found, trend))
+    findings = (*moving_baseline(with_scores(problem, identified)), *_findings(found, trend))
     name = identified.rule.name
     return Rolling(tuple(found), trend, reason, name, scales.time, variance, findings)
 

@@ -172,6 +172,23 @@ def _left_out(scores: ScoreTests, gain: float) -> Iterator[Finding]:
         )
 
 
+def moving_baseline(fit: Fit) -> Iterator[Finding]:
+    """Warn of windows along a time series of one variable whose level moves.
+
+    A drift that changes otherwise is what windows are for.
+    """
+    (scores,), gain = fit.scores, max(c.gain for c in fit.drift[0].path)
+    z = abs(scores.trend)
+    if z > SCORE_LIMIT and z**2 / 2 > 0.01 * gain and z > max(abs(v) for v in scores.past):
+        yield Finding(
+            "trend",
+            "The record has a trend: its level moves, and the windows' coefficients, fixed points "
+            "and spectral gaps describe the trend rather than the process. Remove it (detrend, or "
+            "subtract a moving baseline that is longer than a window) and roll again.",
+            {"z": scores.trend},
+        )
+
+
 def _persistent(residuals: ResidualMoments) -> Iterator[Finding]:
     rho = residuals.lag_one_correlation
     if not (rho > 0.05 and residuals.lag_one_z > SIGNIFICANT):
