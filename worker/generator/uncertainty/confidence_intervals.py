@@ -25,7 +25,7 @@ from worker.generator.uncertainty.response_surface import (
 )
 
 LOOP = 60
-"""Number of models that are analysed one by one where nothing cheaper is right."""
+"""Most models that are analysed of those, or for those numbers, that have no quadratic function."""
 FIRST = 30
 """Number of models of all that are drawn, of which those without a quadratic function are analysed
 first."""
@@ -40,7 +40,7 @@ CHECKED = (0.2, 0.4, 0.6, 0.8)
 nearer to the middle."""
 WRONG = 0.3
 """Largest error at the checks, in standard deviations of the quantity over the models: as much
-as the end of an interval over LOOP models varies by chance."""
+as the end of an interval over a hundred models varies by chance."""
 ROUNDING = 1e-6
 """Part of a quantity's own size below which differences are rounding errors."""
 FLAT = 0.2
@@ -52,7 +52,8 @@ deviations. Numbers are ranked over all."""
 LOOKS = 200
 """Number of models whose drift far away is judged."""
 RARELY = 0.01
-"""Share of models without a stationary distribution above which all are analysed one by one."""
+"""Share of a support's models without a stationary distribution above which it has no quadratic
+function, and its numbers come from the regression."""
 
 
 class Draws(Protocol):

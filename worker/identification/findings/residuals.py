@@ -134,10 +134,7 @@ def _left_out(scores: ScoreTests, gain: float) -> Iterator[Finding]:
     if stages is not None and stages.excess > 0.01 * gain:
         moving = max(moving, stages.z)
 
-    def material(statistic: float) -> bool:
-        return abs(statistic) > SCORE_LIMIT and statistic**2 / 2 > 0.01 * gain
-
-    if material(moving) and moving > past:
+    if _is_material(moving, gain) and moving > past:
         yield Finding(
             "trend",
             "The time series is not stationary: its drift depends on time (a trend, a moving "
@@ -146,7 +143,7 @@ def _left_out(scores: ScoreTests, gain: float) -> Iterator[Finding]:
             "into stationary parts.",
             {"z": scores.trend, "stages_z": None if stages is None else stages.z},
         )
-    elif material(past):
+    elif _is_material(past, gain):
         yield Finding(
             "memory",
             "The time series is not Markov: the average of the recent past improves the "
@@ -172,14 +169,19 @@ def _left_out(scores: ScoreTests, gain: float) -> Iterator[Finding]:
         )
 
 
+def _is_material(score: float, gain: float) -> bool:
+    """Check whether a score is significant, and adds a hundredth to the drift's own gain."""
+    return abs(score) > SCORE_LIMIT and score**2 / 2 > 0.01 * gain
+
+
 def moving_baseline(fit: Fit) -> Iterator[Finding]:
     """Warn of windows along a time series of one variable whose level moves.
 
     A drift that changes otherwise is what windows are for.
     """
     (scores,), gain = fit.scores, max(c.gain for c in fit.drift[0].path)
-    z = abs(scores.trend)
-    if z > SCORE_LIMIT and z**2 / 2 > 0.01 * gain and z > max(abs(v) for v in scores.past):
+    past = max(abs(v) for v in scores.past)
+    if _is_material(scores.trend, gain) and abs(scores.trend) > past:
         yield Finding(
             "trend",
             "The record has a trend: its level moves, and the windows' coefficients, fixed points "
