@@ -25,8 +25,8 @@ Draw = Callable[[float, float], float]
 """Uniform random number between two ends."""
 
 FIRST_IN_SPACE = 1000
-N_SCALAR, N_IN_SPACE = 360, 112
-"""Number of seeds of systems in one variable, from 0, and in several, from FIRST_IN_SPACE."""
+HALVES = {"open": ((0, 360), (1000, 1112)), "held": ((360, 540), (1112, 1168))}
+"""Seeds of each half, `first` up to `end`: in one variable, and in several from FIRST_IN_SPACE."""
 FEWEST, MOST = 400, (80_000, 30_000, 30_000, 30_000, 10_000, 10_000)
 """Fewest samples of a record, and most by number of variables."""
 CONDITIONS = {"clean": 37, "noise": 26, "gaps": 9, "uneven": 9, "quantised": 10, "float32": 9}
@@ -210,9 +210,8 @@ IN_SPACE: dict[str, Callable[[Draw], tuple[dict[str, Terms], dict[str, Terms]]]]
 
 
 def seeds_of(half: str) -> list[int]:
-    """Return the seeds of a half: `open` has the even ones, `held` the odd ones, `both` all."""
-    seeds = [*range(N_SCALAR), *range(FIRST_IN_SPACE, FIRST_IN_SPACE + N_IN_SPACE)]
-    return seeds if half == "both" else [s for s in seeds if s % 2 == (half == "held")]
+    """Return the seeds of a half, `open` or `held`."""
+    return [seed for ends in HALVES[half] for seed in range(*ends)]
 
 
 def drawn(seed: int) -> tuple[System, Design]:
