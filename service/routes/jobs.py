@@ -137,9 +137,10 @@ async def create_job(
         if submission.created:
             # This line connects the request's id with the job's.
             _log.info("job accepted", job_id=submission.record.id, queue=queue)
-            _publish(context, Message(submission.record.id, job.timeout_seconds, queue))
             said = {"itoscope.kind": job.kind, "itoscope.request": str(request.scope["request_id"])}
             context.traces.submitted(submission.record.id, began, said)
+        for message in submission.messages:
+            _publish(context, message)
         return submission
 
     submission = await run_sync(submitted)

@@ -10,12 +10,15 @@ Each transition is one Lua script (storage/redis/lua), so it happens wholly or n
 - `jobs:parts`, sorted set: `<tenant>/<id>` of jobs that may have parts in the blob store
 - `jobs:due`, sorted set: open jobs, by the time at which they are to be examined
 - `jobs:ended`, `jobs:kept`, sorted sets: ended jobs by that time, with and without a result kept
-- `jobs:webhooks`, sorted set: ended jobs whose webhook is to be sent, by the time at which to try
+- `jobs:webhooks`, sorted set: tenants with webhooks to be sent, by the time at which to try next;
+  `tenant:<tenant>:webhooks`, sorted set: the tenant's ended jobs with one, by theirs
 - `jobs:queued`, sorted set: jobs that wait for a worker, by the time since when
 - `jobs:counts`, `jobs:stages`, hashes: counts of events, and durations of stages
 - `jobs:workers`, `jobs:workers:<queue>`, sorted sets: all workers, and a queue's, by last beat
 - `tenant:<tenant>:secrets`, hash: the secret that signs the tenant's webhooks
 - `tenant:<tenant>:open`, set: the tenant's jobs that have not ended
+- `tenant:<tenant>:line:<queue>`, sorted set, and `tenant:<tenant>:sent:<queue>`, set: the tenant's
+  queued jobs that wait for their first message, and those whose first message is under way
 - `tenant:<tenant>:jobs`, sorted set: the tenant's jobs by order of arrival, which
   `tenant:<tenant>:sequence` counts
 - `tenant:<tenant>:jobs:<facet>`, sorted sets: the tenant's jobs of a state, kind, dataset or label
@@ -44,7 +47,7 @@ from storage.names import (
     new_job_id,
     new_webhook_secret,
 )
-from storage.redis.connection import DUE, pairs, record_key, rows, store_errors
+from storage.redis.connection import DUE, messages_of, pairs, record_key, rows, store_errors
 from storage.redis.shards import MOST_EXCUSED, shards_key
 from storage.redis.upkeep import LONGEST_WAIT_SECONDS, Upkeep
 from storage.stores import (
@@ -67,8 +70,6 @@ QUEUED_GRACE_SECONDS = 10.0
 The doubling ends when a worker claims the job. A message that is lost in a crash costs this long;
 one that is sent twice costs nothing.
 """
-
-_WEBHOOKS = "jobs:webhooks"
 
 
 class JobStore(Upkeep):
@@ -102,12 +103,14 @@ class JobStore(Upkeep):
         most_open: int | None = None,
         most_open_of_tenant: int | None = None,
     ) -> Submission:
-        """Record a job as queued and due.
+        """Record a job as queued and due, in its tenant's line.
 
-        For a known idempotency key and the same fingerprint, return the job recorded then.
+        For a known idempotency key and the same fingerprint, return the job recorded then. The
+        caller publishes the messages of the answer.
 
         queue                queue of its messages
-        most_open            most jobs of all tenants that may wait or run, this one included
+        most_open            most jobs of all tenants that may wait or run, this one included; a
+                             hundredth of them is for every tenant, whoever has taken the others
         most_open_of_tenant  most jobs of this tenant that may wait or run, this one included
 
         Raise IdempotencyMismatch, QueueFull, TooManyJobs, StoreUnavailable.
@@ -123,7 +126,9 @@ class JobStore(Upkeep):
         known = fingerprint or "", IDEMPOTENCY_SECONDS
         bounds = ("" if most is None else most for most in (most_open, most_open_of_tenant))
         place = queue, int(job.webhook is not None), *facets(job)
-        outcome, record = self._run("submit", keys, job_id, tenant, *asked, *known, *bounds, *place)
+        outcome, record, messages = self._run(
+            "submit", keys, job_id, tenant, *asked, *known, *bounds, *place
+        )
         match outcome:
             case "mismatch":
                 raise IdempotencyMismatch("this idempotency key was used with another request body")
@@ -131,7 +136,9 @@ class JobStore(Upkeep):
                 raise QueueFull(f"{most_open} jobs wait or run")
             case "too many":
                 raise TooManyJobs(f"{most_open_of_tenant} jobs of this tenant wait or run")
-        return Submission(_record(pairs(record)), created=outcome == "created")
+        return Submission(
+            _record(pairs(record)), created=outcome == "created", messages=messages_of(messages)
+        )
 
     def ended(self, job_ids: Sequence[str]) -> frozenset[str]:
         """Return those of the jobs that have ended or are unknown, of any tenant, in one call."""
@@ -169,15 +176,20 @@ class JobStore(Upkeep):
         return _record(_present(pairs(record))) if record else None
 
     def claim(self, job_id: str, owner: str, lease_seconds: float) -> Claim | None:
-        """Take the job; None if unknown, terminal, leased, or failed here for lack of attempts."""
+        """Take the job; None if unknown, terminal, leased, or failed here for lack of attempts.
+
+        The claimant publishes the messages of the claim: the tenant's next jobs.
+        """
         if not is_job_id(job_id):
             return None
         keys = [record_key(job_id), DUE]
-        answer = self._run("claim", keys, *self._claimant(job_id, owner, lease_seconds))
+        claimant = self._claimant(job_id, owner, lease_seconds)
+        answer = self._run("claim", keys, *claimant, self._queued_grace)
         if not answer:
             return None
-        attempt, tenant, request = answer
-        return Claim(job_id, tenant, int(attempt), JOB_REQUEST.validate_json(request))
+        attempt, tenant, request, messages = answer
+        job = JOB_REQUEST.validate_json(request)
+        return Claim(job_id, tenant, int(attempt), job, messages_of(messages))
 
     def renew(self, job_id: str, owner: str, lease_seconds: float) -> bool:
         """Extend this owner's leases of the job and of its shards; return whether there are any."""
@@ -242,8 +254,12 @@ class JobStore(Upkeep):
         return {job_id: newest for job_id, newest in zip(job_ids, found, strict=True) if newest}
 
     def webhooks_due(self) -> Sequence[Delivery]:
-        """Return some webhooks to be sent now; each comes again later until `webhook_ended`."""
-        found = self._run("webhooks", [_WEBHOOKS], WEBHOOKS_AT_ONCE, *self._webhook_waits)
+        """Return some webhooks to be sent now; each comes again later until `webhook_ended`.
+
+        Of each tenant there are as many: in one line for all, 300 of one tenant whose receivers did
+        not answer held up another's for 40 s.
+        """
+        found = self._run("webhooks", [], WEBHOOKS_AT_ONCE, *self._webhook_waits)
         deliveries = []
         for attempt, flat in rows(found, 2):
             fields = pairs(flat)
@@ -253,9 +269,7 @@ class JobStore(Upkeep):
 
     def webhook_ended(self, job_id: str, delivered: bool) -> None:
         """Record that the job's webhook was delivered, or never will be."""
-        self._run(
-            "told", [_WEBHOOKS], job_id, "webhook_delivered" if delivered else "webhook_given_up"
-        )
+        self._run("told", [], job_id, "webhook_delivered" if delivered else "webhook_given_up")
 
     def webhook_secret(self, tenant: str) -> str:
         """Return the secret that signs the tenant's webhooks, `whsec_…`, made at first use."""

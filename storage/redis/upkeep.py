@@ -6,7 +6,7 @@ from typing import Any, Literal, cast
 
 from contract.messages import QUEUES, Message, QueueName
 from storage.names import checked_tenant, is_job_id
-from storage.redis.connection import DUE, pairs, record_key, rows, store_errors
+from storage.redis.connection import DUE, messages_of, pairs, record_key, rows, store_errors
 from storage.redis.shards import AT_ONCE, BROKER_QUEUES, Shards
 from storage.stores import Ended, Tally, timed_out
 
@@ -96,9 +96,7 @@ class Upkeep(Shards):
             looked_at, until, *found = self._run(
                 "reap", [DUE], AT_ONCE, *waits, over, until, *BROKER_QUEUES
             )
-            again += [
-                Message(job_id, float(timeout), queue) for job_id, timeout, queue in rows(found, 3)
-            ]
+            again += messages_of(found)
             # Jobs whose worker was lost must not wait behind jobs that stand in line. So all that
             # was due at the beginning is examined, and no more: a store slower than the line would
             # never finish.

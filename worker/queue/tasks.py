@@ -83,6 +83,9 @@ def run_job(
     sharing = Sharing(claim, owner, stores, lease_seconds, publish)
 
     def run() -> Outcome:
+        with suppress(StoreUnavailable):  # the reaper finds what is not published
+            for message in claim.messages:
+                publish(message)
         with (
             reporting(stores.jobs, claim, quiet_seconds, trace.stage) as report,
             memory_limited(computation.most_bytes),

@@ -5,6 +5,8 @@ local QUEUED = 'jobs:queued'
 local SHARED = 'jobs:shared'
 local WEBHOOKS = 'jobs:webhooks'
 local EVENTS_KEPT = 1000
+-- Messages of one tenant that a queue holds at a time, besides those that are sent again.
+local TURN = 2
 
 local function now()
   local time = redis.call('TIME')
@@ -30,13 +32,53 @@ local function listed(tenant, facet)
   return 'tenant:' .. tenant .. ':jobs' .. (facet == '' and '' or ':' .. facet)
 end
 
--- The one way from state to state, so that lists by state are right.
+-- A tenant's jobs that wait for their first message, by order of arrival, and those whose first message is under way.
+local function line(tenant, queue)
+  return 'tenant:' .. tenant .. ':line:' .. queue
+end
+local function sent(tenant, queue)
+  return 'tenant:' .. tenant .. ':sent:' .. queue
+end
+
+-- The one way from state to state, so that lists by state and the lines are right.
 local function become(job, id, state)
-  local record = redis.call('HMGET', job, 'tenant', 'state')
+  local record = redis.call('HMGET', job, 'tenant', 'state', 'queue')
+  if record[2] == 'queued' then
+    redis.call('ZREM', line(record[1], record[3]), id)
+    redis.call('SREM', sent(record[1], record[3]), id)
+  end
   local number = redis.call('ZSCORE', listed(record[1], ''), id)
   if record[2] then redis.call('ZREM', listed(record[1], 'state=' .. record[2]), id) end
   redis.call('HSET', job, 'state', state)
   redis.call('ZADD', listed(record[1], 'state=' .. state), number, id)
+end
+
+-- A tenant's ended jobs whose webhook is to be sent, by the time at which to try; the earliest is the tenant's in WEBHOOKS.
+local function webhooks_of(tenant)
+  return 'tenant:' .. tenant .. ':webhooks'
+end
+local function place_by_webhooks(tenant)
+  local first = redis.call('ZRANGE', webhooks_of(tenant), 0, 0, 'WITHSCORES')
+  if first[2] then redis.call('ZADD', WEBHOOKS, first[2], tenant) else redis.call('ZREM', WEBHOOKS, tenant) end
+end
+
+-- A message to publish for the job, appended to a list of such: id, timeout, queue.
+local function tell(messages, id)
+  local record = redis.call('HMGET', 'job:' .. id, 'timeout', 'queue')
+  for _, value in ipairs({id, record[1], record[2]}) do messages[#messages + 1] = value end
+end
+
+-- Lets as many of a tenant's jobs into a queue as it may have there; so tenants take turns. Their messages are to be published.
+local function let_in(tenant, queue, due, grace, messages)
+  local at = stamp(now())
+  for _ = redis.call('SCARD', sent(tenant, queue)) + 1, TURN do
+    local id = redis.call('ZPOPMIN', line(tenant, queue))[1]
+    if not id then return end
+    redis.call('SADD', sent(tenant, queue), id)
+    redis.call('HSET', 'job:' .. id, 'sent', at, 'published', at, 'publications', 1)
+    redis.call('ZADD', due, stamp(at + grace), id)
+    tell(messages, id)
+  end
 end
 
 -- Tell whoever follows the job what its record says now.
@@ -77,8 +119,12 @@ local function finish(job, due, id, state)
   redis.call('ZREM', due, id)
   redis.call('ZREM', QUEUED, id)
   count(state)
-  redis.call('SREM', open_jobs(redis.call('HGET', job, 'tenant')), id)
+  local tenant = redis.call('HGET', job, 'tenant')
+  redis.call('SREM', open_jobs(tenant), id)
   redis.call('ZADD', ENDED, at, id)
-  if redis.call('HEXISTS', job, 'webhook') == 1 then redis.call('ZADD', WEBHOOKS, at, id) end
+  if redis.call('HEXISTS', job, 'webhook') == 1 then
+    redis.call('ZADD', webhooks_of(tenant), at, id)
+    place_by_webhooks(tenant)
+  end
   announce(job)
 end
