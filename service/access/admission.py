@@ -21,6 +21,8 @@ MEMORY_MARK = 0.9
 
 The rest lets the stored jobs end.
 """
+CROWDED_MARK = 0.8
+"""Used fraction above which new jobs of the tenant are refused whose records take most."""
 MINUTE = 60.0
 LOOK_SECONDS = 1.0
 """Time for which a reading of the store's memory is valid."""
@@ -82,12 +84,14 @@ class Admission:
             )
         return allowance
 
-    def job(self) -> None:
-        """Check that the store has memory for another job.
+    def job(self, tenant: str) -> None:
+        """Check that the store has memory for another job of the tenant.
 
-        Raises Refusal (storage-full), StoreUnavailable.
+        Whoever takes most of it is refused before all others are. Raises Refusal (storage-full,
+        quota-exceeded), StoreUnavailable.
         """
-        if self._memory.value("", self._stores.jobs.memory_used) > MEMORY_MARK:
+        used, jobs = self._memory.value("", self._stores.jobs.memory_used), self._stores.jobs
+        if used > MEMORY_MARK or (used > CROWDED_MARK and jobs.keeps_most(tenant)):
             raise Refusal(
                 "storage-full",
                 "The job store is nearly full.",
@@ -95,6 +99,8 @@ class Admission:
                 "operator.",
                 headers={"Retry-After": "60"},
             )
+        with self._quota_lock:
+            self._check_quota(tenant, 0)
 
     def body(self, size: int) -> None:
         """Check that the disk has room for so many further bytes of a body.
@@ -146,18 +152,22 @@ class Admission:
                 self._bytes.add(tenant, kept)
 
     def _check_quota(self, tenant: str, size: int) -> None:
-        stored = self._bytes.value(tenant, lambda: self._stores.datasets.bytes_stored(tenant))
+        stored = self._bytes.value(tenant, lambda: self._bytes_stored(tenant))
         stored += self._being_kept[tenant]
         quota = self._settings.max_stored_bytes
         if stored + max(size, 1) > quota:
             more = f", and this one would take {size / 1e6:.3g} MB more" if size else ""
             raise Refusal(
                 "quota-exceeded",
-                f"Your datasets use {stored / 1e6:.0f} MB{more}; the quota is "
+                f"Your datasets and results use {stored / 1e6:.0f} MB{more}; the quota is "
                 f"{quota / 1e6:.0f} MB.",
                 "Delete datasets with DELETE /v1/datasets/{id}; results computed from them are "
-                "kept.",
+                "kept until you delete their jobs with DELETE /v1/jobs/{id}.",
             )
+
+    def _bytes_stored(self, tenant: str) -> float:
+        stores = self._stores
+        return stores.datasets.bytes_stored(tenant) + stores.jobs.result_bytes(tenant)
 
     def _check_room(self, size: int, reserved: int) -> int:
         """Return the free bytes beyond the guard and what is reserved, `size` at least."""

@@ -3,7 +3,7 @@
 Each transition is one Lua script (storage/redis/lua), so it happens wholly or not at all. The keys:
 
 - `job:<id>`, hash: the record; for a while after its deletion, the tenant alone
-- `job:<id>:events`, stream: the record's state after each change
+- `job:<id>:events`, stream: the record's state after each change, until a day after the last
 - `job:<id>:shards`, hash: the pass over the data that is shared out, and for each shard its holder
   and the end of the lease, or the name of its part
 - `jobs:shared`, sorted set: jobs with shards, by the time at which they are to be examined
@@ -14,6 +14,7 @@ Each transition is one Lua script (storage/redis/lua), so it happens wholly or n
   `tenant:<tenant>:webhooks`, sorted set: the tenant's ended jobs with one, by theirs
 - `jobs:queued`, sorted set: jobs that wait for a worker, by the time since when
 - `jobs:counts`, `jobs:stages`, hashes: counts of events, and durations of stages
+- `jobs:record-bytes`, `jobs:result-bytes`, sorted sets: tenants, by what they keep
 - `jobs:workers`, `jobs:workers:<queue>`, sorted sets: all workers, and a queue's, by last beat
 - `tenant:<tenant>:secrets`, hash: the secret that signs the tenant's webhooks
 - `tenant:<tenant>:open`, set: the tenant's jobs that have not ended
@@ -34,7 +35,7 @@ from typing import Any, cast
 from redis import Redis
 
 from contract.jobs import DataJob, Job
-from contract.kinds import JOB_REQUEST
+from contract.kinds import recorded_job
 from contract.messages import QueueName
 from contract.problems import Problem
 from contract.records import JobEvent, JobRecord, Progress
@@ -119,9 +120,7 @@ class JobStore(Upkeep):
         home = f"tenant:{checked_tenant(tenant)}"
         keys = [record_key(job_id), DUE, f"{home}:sequence"]
         if idempotency_key is not None:
-            # The key is the caller's free text, of any length; hence the hash.
-            digest = hashlib.sha256(idempotency_key.encode("utf-8", "surrogatepass")).hexdigest()
-            keys.append(f"idem:{tenant}:{digest}")
+            keys.append(_idempotency_entry(tenant, idempotency_key))
         asked = job.model_dump_json(by_alias=True), job.timeout_seconds, self._queued_grace
         known = fingerprint or "", IDEMPOTENCY_SECONDS
         bounds = ("" if most is None else most for most in (most_open, most_open_of_tenant))
@@ -139,6 +138,12 @@ class JobStore(Upkeep):
         return Submission(
             _record(pairs(record)), created=outcome == "created", messages=messages_of(messages)
         )
+
+    def remembers(self, tenant: str, idempotency_key: str) -> bool:
+        """Return whether a job was recorded under this key, and is still there."""
+        with store_errors():
+            job_id = self._client.hget(_idempotency_entry(tenant, idempotency_key), "job")
+            return job_id is not None and self._client.hexists(record_key(str(job_id)), "state")
 
     def ended(self, job_ids: Sequence[str]) -> frozenset[str]:
         """Return those of the jobs that have ended or are unknown, of any tenant, in one call."""
@@ -188,7 +193,7 @@ class JobStore(Upkeep):
         if not answer:
             return None
         attempt, tenant, request, messages = answer
-        job = JOB_REQUEST.validate_json(request)
+        job = recorded_job(request)
         return Claim(job_id, tenant, int(attempt), job, messages_of(messages))
 
     def renew(self, job_id: str, owner: str, lease_seconds: float) -> bool:
@@ -201,14 +206,14 @@ class JobStore(Upkeep):
         shown = progress.fraction, progress.stage, progress.message
         return bool(self._run("report", [record_key(job_id)], attempt, *shown))
 
-    def succeed(self, job_id: str, attempt: int, result: str) -> bool:
-        """Commit a result blob's name; return False where this attempt no longer counts.
+    def succeed(self, job_id: str, attempt: int, result: str, size: int = 0) -> bool:
+        """Commit a result blob's name and size; return False where this attempt no longer counts.
 
         Repeating a commit that succeeded returns True.
         """
         if not is_result_name(result):
             raise ValueError(f"no result store gave the name {result!r}")
-        return self._commit(job_id, attempt, "succeeded", "result", result)
+        return self._commit(job_id, attempt, "succeeded", "result", result, size)
 
     def fail(self, job_id: str, attempt: int, problem: Problem) -> bool:
         """Commit a failure; the answer is that of `succeed`."""
@@ -233,17 +238,21 @@ class JobStore(Upkeep):
     ) -> Sequence[JobEvent] | None:
         """Return the job's changes after the event of this id, or since it was submitted.
 
-        At least the last thousand changes are kept. Return None where there is no such job. Raise
-        ValueError for an id that no event has.
+        At least the last thousand changes are kept until a day after the job's end, then the last
+        one. Return None where there is no such job. Raise ValueError for an id that no event has.
         """
         start = "-" if after is None else f"({checked_event(after)}"
-        if self._fields(tenant, job_id) is None:
+        record = self._fields(tenant, job_id)
+        if record is None:
             return None
         with store_errors():
             found = cast(
                 "Sequence[tuple[str, dict[str, str]]]",
                 self._client.xrange(f"{record_key(job_id)}:events", min=start),
             )
+            last = record.get("last_event")
+            if not found and last and not self._client.exists(f"{record_key(job_id)}:events"):
+                found = [(last, {**record, "at": record["finished"]})] if after != last else []
         return [_event(name, fields) for name, fields in found]
 
     def newest_events(self, job_ids: Sequence[str]) -> Mapping[str, str]:
@@ -277,7 +286,7 @@ class JobStore(Upkeep):
             self._run("secret", [f"tenant:{checked_tenant(tenant)}:secrets"], new_webhook_secret())
         )
 
-    def _commit(self, job_id: str, attempt: int, *end: str) -> bool:
+    def _commit(self, job_id: str, attempt: int, *end: str | int) -> bool:
         return bool(self._run("commit", [record_key(job_id), DUE], job_id, attempt, *end))
 
     def _fields(self, tenant: str, job_id: str) -> Mapping[str, str] | None:
@@ -286,6 +295,12 @@ class JobStore(Upkeep):
             return None
         fields = pairs(self._run("fetch", [record_key(job_id)], tenant))
         return _present(fields) if fields else None
+
+
+def _idempotency_entry(tenant: str, key: str) -> str:
+    # The key is the caller's free text, of any length; hence the hash.
+    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"idem:{tenant}:{digest}"
 
 
 def _present(fields: Mapping[str, str]) -> Mapping[str, str]:
@@ -301,7 +316,7 @@ def _event(name: str, fields: Mapping[str, str]) -> JobEvent:
 
 def _record(fields: Mapping[str, str]) -> JobRecord:
     """Return the public job record of a stored one."""
-    job = JOB_REQUEST.validate_json(fields["request"])
+    job = recorded_job(fields["request"])
     return JobRecord.model_validate(
         {
             **_state(fields),

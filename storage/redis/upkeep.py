@@ -14,6 +14,10 @@ LONGEST_MEMORY_SECONDS = 100 * 365.25 * 86_400
 LONGEST_WAIT_SECONDS = 600.0
 """Longest time before a job is examined, even while the queue holds messages of other jobs."""
 
+CROWDING_SECONDS = 3600.0
+"""Time after its end for which a job is kept even where the store is short of memory."""
+
+_RECORD_BYTES, _RESULT_BYTES = "jobs:record-bytes", "jobs:result-bytes"
 _ENDED = "jobs:ended"
 _KEPT = "jobs:kept"
 _WORKERS = "jobs:workers"
@@ -64,6 +68,25 @@ class Upkeep(Shards):
             "outdated", [_ENDED if what == "result" else _KEPT], older_than_seconds, AT_ONCE
         )
         return [Ended(tenant, job_id, int(attempts)) for job_id, tenant, attempts in rows(found, 3)]
+
+    def crowding(self) -> Sequence[Ended]:
+        """Return some ended jobs, oldest first, of the tenant whose records take most.
+
+        Jobs that ended within CROWDING_SECONDS are left out.
+        """
+        found = self._run("crowding", [], CROWDING_SECONDS, AT_ONCE)
+        return [Ended(tenant, job_id, int(attempts)) for job_id, tenant, attempts in rows(found, 3)]
+
+    def keeps_most(self, tenant: str) -> bool:
+        """Return whether no tenant's records take more than this one's."""
+        with store_errors():
+            found = cast("list[str]", self._client.zrevrange(_RECORD_BYTES, 0, 0))
+        return found == [tenant]
+
+    def result_bytes(self, tenant: str) -> int:
+        """Return the size of the tenant's results that are kept [byte]."""
+        with store_errors():
+            return int(self._client.zscore(_RESULT_BYTES, tenant) or 0)
 
     def drop_result(self, job_id: str) -> None:
         """Record that the job's result is deleted, after its blobs: it is not `outdated` again."""

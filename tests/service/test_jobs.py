@@ -195,6 +195,31 @@ def test_the_same_idempotency_key_gives_the_same_job(service: Any) -> None:
     assert (other.status_code, other.json()["code"]) == (422, "idempotency-mismatch")
 
 
+def test_a_repeated_job_is_known_whatever_was_deleted_and_however_full_it_is(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset, earlier = service.upload(), service.job()
+    service.finish(earlier)
+    requests: list[dict[str, Any]] = [
+        {"kind": "identification", "dataset": dataset},
+        {"kind": "generator", "model": {"job": earlier}},
+    ]
+
+    def post(key: str, request: dict[str, Any]) -> Any:
+        return service.client.post("/v1/jobs", json=request, headers={"Idempotency-Key": key})
+
+    first = [post(f"k{k}", request).json()["id"] for k, request in enumerate(requests)]
+    assert service.client.delete(f"/v1/datasets/{dataset}").status_code == 204
+    assert service.client.delete(f"/v1/jobs/{earlier}").status_code == 204
+    monkeypatch.setattr(type(service.stores.jobs), "memory_used", lambda _: 0.95)
+    service.client.app.state.context.admission._memory.forget("")
+    again = [post(f"k{k}", request) for k, request in enumerate(requests)]
+    assert [answer.json()["id"] for answer in again] == first
+    other = post("k0", {**requests[0], "timeout_seconds": 5})
+    assert other.json()["code"] == "idempotency-mismatch"
+    assert post("k2", requests[0]).json()["code"] == "storage-full"
+
+
 def test_a_field_that_a_later_version_adds_makes_no_other_job() -> None:
     class Later(GeneratorJob):
         added: int = 3

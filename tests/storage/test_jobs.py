@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TypeVar, get_args
+from typing import TypeVar, cast, get_args
 
 import pytest
 from redis import Redis
@@ -737,6 +737,41 @@ def test_a_lost_worker_is_told_of(jobs: JobStore) -> None:
         "running",
         "queued",
     ]
+
+
+def test_of_a_jobs_events_the_last_outlives_the_day(jobs: JobStore, job_client: Redis) -> None:
+    job_id = submitted(jobs)
+    jobs.claim(job_id, "worker", LEASE)
+    jobs.fail(job_id, 1, problem(500, "internal-error", "Internal error", "An error."))
+    told = jobs.events(TENANT, job_id)
+    assert told is not None
+    key = f"job:{job_id}:events"
+    assert 86_000 < cast("float", job_client.ttl(key)) <= 86_400
+    job_client.delete(key)
+    assert jobs.events(TENANT, job_id) == told[-1:]
+    assert jobs.events(TENANT, job_id, told[0].id) == told[-1:]
+    assert jobs.events(TENANT, job_id, told[-1].id) == []
+    assert jobs.events("stranger", job_id) is None
+
+
+def test_a_record_is_read_without_checking_its_job_again(
+    jobs: JobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page of 40 jobs of 241 kB took 25 s of CPU."""
+    drift = {"x": {"x": -1.0, "sin(x)": 1.0}}
+    model = ModelTerms(drift=drift, diffusion={"x,x": {"1": 1.0}})
+    job = GeneratorJob(kind="generator", model=model)
+    job_id = jobs.submit(TENANT, job).record.id
+
+    def parse(text: str) -> None:
+        pytest.fail(f"{text} was parsed")
+
+    monkeypatch.setattr("contract.base.parse", parse)
+    monkeypatch.setattr("contract.generator.parse", parse)
+    record = jobs.get(TENANT, job_id)
+    assert record is not None
+    assert record.request == job
+    assert record.linked.model_dump_json()
 
 
 def test_events_are_the_tenants_own(jobs: JobStore) -> None:

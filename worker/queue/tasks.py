@@ -255,7 +255,10 @@ def _succeed(claim: Claim, stores: Stores, body: bytes) -> Outcome:
     name = retry_while_unavailable(
         lambda: stores.results.put(claim.tenant, claim.job_id, claim.attempt, body)
     )
-    if retry_while_unavailable(lambda: stores.jobs.succeed(claim.job_id, claim.attempt, name)):
+    committed = retry_while_unavailable(
+        lambda: stores.jobs.succeed(claim.job_id, claim.attempt, name, len(body))
+    )
+    if committed:
         return "succeeded"
     with suppress(StoreUnavailable):  # it is deleted with the job's own result later
         stores.results.delete(claim.tenant, name)

@@ -7,6 +7,8 @@ if record[2] ~= tenant then return 0 end
 if not record[1] then return 1 end
 if not terminal(record[1]) then return 0 end
 
+unweigh(KEYS[1], RECORD_BYTES, 'record_bytes')
+unweigh(KEYS[1], RESULT_BYTES, 'result_bytes')
 redis.call('DEL', KEYS[1], KEYS[2])
 redis.call('ZREM', KEYS[3], id)
 redis.call('ZREM', KEYS[4], id)

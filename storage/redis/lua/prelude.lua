@@ -5,6 +5,11 @@ local QUEUED = 'jobs:queued'
 local SHARED = 'jobs:shared'
 local WEBHOOKS = 'jobs:webhooks'
 local EVENTS_KEPT = 1000
+-- An ended job's events take four times the memory of its record.
+local ENDED_EVENTS_KEPT_SECONDS = 86400
+-- Bytes of each tenant's records and results. A small job's record takes so many bytes beside its request.
+local RECORD_BYTES, RESULT_BYTES = 'jobs:record-bytes', 'jobs:result-bytes'
+local BYTES_BESIDE_REQUEST = 2000
 -- Messages of one tenant that a queue holds at a time, besides those that are sent again.
 local TURN = 2
 
@@ -81,11 +86,24 @@ local function let_in(tenant, queue, due, grace, messages)
   end
 end
 
--- Tell whoever follows the job what its record says now.
+-- Tell whoever follows the job what its record says now. Answers the event's id.
 local function announce(job)
   local record = redis.call('HMGET', job, 'state', 'attempt', 'fraction', 'stage', 'message')
-  redis.call('XADD', job .. ':events', 'MAXLEN', '~', EVENTS_KEPT, '*', 'at', stamp(now()), 'state', record[1],
+  return redis.call('XADD', job .. ':events', 'MAXLEN', '~', EVENTS_KEPT, '*', 'at', stamp(now()), 'state', record[1],
     'attempt', record[2], 'fraction', record[3], 'stage', record[4], 'message', record[5])
+end
+
+-- What a job keeps is counted to its tenant, or no longer.
+local function weigh(job, bytes_of, field, bytes)
+  redis.call('HSET', job, field, bytes)
+  redis.call('ZINCRBY', bytes_of, bytes, redis.call('HGET', job, 'tenant'))
+end
+local function unweigh(job, bytes_of, field)
+  local bytes = redis.call('HGET', job, field)
+  if not bytes then return end
+  redis.call('HDEL', job, field)
+  redis.call('ZINCRBY', bytes_of, -bytes, redis.call('HGET', job, 'tenant'))
+  redis.call('ZREMRANGEBYSCORE', bytes_of, '-inf', 0)
 end
 
 -- For the operator: how often this happened.
@@ -126,5 +144,6 @@ local function finish(job, due, id, state)
     redis.call('ZADD', webhooks_of(tenant), at, id)
     place_by_webhooks(tenant)
   end
-  announce(job)
+  redis.call('HSET', job, 'last_event', announce(job))
+  redis.call('EXPIRE', job .. ':events', ENDED_EVENTS_KEPT_SECONDS)
 end

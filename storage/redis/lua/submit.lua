@@ -52,6 +52,7 @@ redis.call('ZADD', listed(tenant, ''), number, id)
 for i = 12, #ARGV do redis.call('ZADD', listed(tenant, ARGV[i]), number, id) end
 become(KEYS[1], id, 'queued')
 if ARGV[11] == '1' then redis.call('HSET', KEYS[1], 'webhook', 0) end
+weigh(KEYS[1], RECORD_BYTES, 'record_bytes', #request + BYTES_BESIDE_REQUEST)
 redis.call('ZADD', line(tenant, queue), number, id)
 let_in(tenant, queue, KEYS[2], grace, messages)
 announce(KEYS[1])
