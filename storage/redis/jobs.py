@@ -13,6 +13,7 @@ Each transition is one Lua script (storage/redis/lua), so it happens wholly or n
 - `jobs:webhooks`, sorted set: tenants with webhooks to be sent, by the time at which to try next;
   `tenant:<tenant>:webhooks`, sorted set: the tenant's ended jobs with one, by theirs
 - `jobs:queued`, sorted set: jobs that wait for a worker, by the time since when
+- `jobs:clock`: time of the last look for lost jobs, from which a clock that was set back is noticed
 - `jobs:counts`, `jobs:stages`, hashes: counts of events, and durations of stages
 - `jobs:record-bytes`, `jobs:result-bytes`, sorted sets: tenants, by what they keep
 - `jobs:workers`, `jobs:workers:<queue>`, sorted sets: all workers, and a queue's, by last beat

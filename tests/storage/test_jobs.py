@@ -15,11 +15,11 @@ from contract.jobs import GeneratorJob, IdentificationJob
 from contract.messages import QUEUES, Message, broker_queue
 from contract.problems import problem
 from contract.records import Progress, State
-from service.queue import CeleryQueue
 from storage.listing import JobFilter
 from storage.names import new_job_id, result_name
 from storage.redis.connection import connect
 from storage.redis.jobs import JobStore
+from storage.redis.queue import CeleryQueue
 from storage.stores import (
     Forgotten,
     IdempotencyMismatch,
@@ -988,3 +988,31 @@ def test_looking_ends_though_the_line_is_due_again_at_once(
         submitted(jobs)
     set_messages_waiting(True)
     assert jobs.reap() == []
+
+
+def test_a_clock_that_was_set_back_delays_no_lost_job(
+    open_jobs: OpenJobs, job_client: Redis
+) -> None:
+    """Set back by ten minutes, the store kept the job of a killed worker for so long."""
+    jobs, by = open_jobs(queued_grace=BRIEF), 600.0
+    running = submitted(jobs)
+    # What the store would hold, had it been by the later clock.
+    jobs.claim(running, "lost", by + BRIEF)
+    jobs.beat("lost")
+    job_client.zincrby("jobs:workers", by, "lost")
+    time.sleep(3 * BRIEF)
+    job_client.set("jobs:clock", time.time() + by)
+    assert [again.job_id for again in jobs.reap()] == [running]
+    assert jobs.claim(running, "another", LEASE)
+    jobs.beat("another")
+    assert jobs.workers_alive(30) == 1
+
+
+def test_a_clock_that_is_right_moves_nothing(open_jobs: OpenJobs, job_client: Redis) -> None:
+    jobs = open_jobs()
+    job_id = submitted(jobs)
+    jobs.reap()
+    due = job_client.zscore("jobs:due", job_id)
+    job_client.set("jobs:clock", time.time() + 2)  # less than the grace: nothing to speak of
+    jobs.reap()
+    assert job_client.zscore("jobs:due", job_id) == due

@@ -12,17 +12,17 @@ from typing import Any
 
 import structlog
 from celery import Celery, signals
-from celery.exceptions import SoftTimeLimitExceeded
 from celery.worker import state
 
-from contract.messages import HARD_LIMIT_GRACE_SECONDS, HELP_JOB, RUN_JOB, Message, broker_queue
+from contract.messages import HARD_LIMIT_GRACE_SECONDS, HELP_JOB, RUN_JOB, broker_queue
 from contract.results import Result
 from storage.configuration import BadSettings, read
 from storage.redis.connection import WeakDurability, broker_url, check_durability, connect
 from storage.redis.jobs import JobStore
+from storage.redis.queue import CeleryQueue
 from storage.stores import Claim, Stores, StoreUnavailable
 from storage.telemetry import Traces, TracingMissing, configure_logs, traces
-from worker.fan_out.shards import Publish, Share, Sum
+from worker.fan_out.shards import Share, Sum
 from worker.progress import Report
 from worker.queue import lease, precompile
 from worker.queue.liveness import Heartbeat, Pulse, heartbeat_step, watchdog_step
@@ -155,7 +155,7 @@ def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
     app = Celery("itoscope-worker", broker=broker_url(settings.redis_url), set_as_current=False)
     app.conf.update(_CONFIGURATION)
 
-    publish = publisher(app)
+    publish = CeleryQueue(settings.redis_url).publish
 
     @cache
     def stores() -> Stores:
@@ -207,30 +207,6 @@ def _retire() -> None:
     # The child's loop has one way to end in order after a job: it looks at its memory. Where the
     # task raises SystemExit instead, the worker counts it as lost and delivers its message again.
     billiard.pool.mem_rss = lambda: sys.maxsize
-
-
-def publisher(app: Celery) -> Publish:
-    """Return a function that sends messages through the application's broker."""
-
-    def publish(message: Message) -> None:
-        try:
-            app.send_task(
-                message.task,
-                **message.options,
-                # The first retry is for a connection that Redis dropped since the last message; if
-                # all fail, the record stays due.
-                retry=True,
-                retry_policy={"max_retries": 2, "interval_start": 0.1, "interval_step": 0.2},
-            )
-        except (SoftTimeLimitExceeded, MemoryError):
-            raise
-        except Exception as error:
-            # Every error counts: kombu raises AttributeError for a channel without a connection.
-            raise StoreUnavailable(
-                f"The broker does not answer as it should: {type(error).__name__}"
-            ) from error
-
-    return publish
 
 
 def _webhook_sender(settings: WorkerSettings, jobs: JobStore) -> Callable[[], None] | None:

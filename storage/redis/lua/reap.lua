@@ -5,6 +5,34 @@
 local limit, grace, longest_wait, patience, timed_out = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 
 local at = now()
+
+-- The store's clock was set back since the last look: what was due by the old one is due as much earlier.
+local function set_back(by)
+  local due = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')
+  for i = 1, #due, 2 do
+    redis.call('ZADD', KEYS[1], stamp(due[i + 1] - by), due[i])
+    redis.call('HINCRBYFLOAT', 'job:' .. due[i], 'published', stamp(-by))
+  end
+  local shared = redis.call('ZRANGE', SHARED, 0, -1, 'WITHSCORES')
+  for i = 1, #shared, 2 do
+    redis.call('ZADD', SHARED, stamp(shared[i + 1] - by), shared[i])
+    local shards = 'job:' .. shared[i] .. ':shards'
+    for shard = 0, (redis.call('HGET', shards, 'shards') or 0) - 1 do
+      if redis.call('HEXISTS', shards, shard .. ':until') == 1 then
+        redis.call('HINCRBYFLOAT', shards, shard .. ':until', stamp(-by))
+      end
+    end
+  end
+  for _, tenant in ipairs(redis.call('ZRANGE', WEBHOOKS, 0, -1)) do
+    local webhooks = redis.call('ZRANGE', webhooks_of(tenant), 0, -1, 'WITHSCORES')
+    for i = 1, #webhooks, 2 do redis.call('ZADD', webhooks_of(tenant), stamp(webhooks[i + 1] - by), webhooks[i]) end
+    place_by_webhooks(tenant)
+  end
+end
+local before = tonumber(redis.call('GET', 'jobs:clock') or 0)
+if before - at > tonumber(grace) then set_back(before - at) end
+redis.call('SET', 'jobs:clock', stamp(at))
+
 local messages_waiting, next_is_of = {}, {}
 for i = 7, #ARGV, 2 do
   local message = redis.call('LINDEX', ARGV[i + 1], -1)
