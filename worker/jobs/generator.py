@@ -22,7 +22,7 @@ from worker.identification.sums.block_sums import Summing
 from worker.identification.symbolic_process import expression
 from worker.jobs.parameters import analysis_settings_of, process_of
 from worker.jobs.problems import JobProblem
-from worker.jobs.sources import check_variables, invalid
+from worker.jobs.sources import check_sizes, check_variables, invalid
 from worker.progress import Report
 
 
@@ -39,6 +39,8 @@ def model_of(tenant: str, job: GeneratorJob, stores: Stores) -> Iterator[ModelTe
     )
     check_variables("model/domain", model.domain, variables)
     check_variables("model/periodic", model.periodic, variables)
+    check_sizes("model/domain", model.domain)
+    check_sizes("model/periodic", model.periodic)
     yield model
 
 

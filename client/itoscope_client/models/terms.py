@@ -15,6 +15,7 @@ LONGEST = 200
 
 _FIRST_VARIABLES = ("x", "y", "z")
 _VARIABLE = re.compile(r"[xyz]|x(?:[4-9]|[1-9]\d+)", re.ASCII)
+_NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "^"}
 _LARGEST = 1e300
 _EXAMPLES = "Write it like x^2, x*y, sin(2*x) or x/(1+x^2)."
@@ -79,6 +80,11 @@ def parse(text: str, variables: tuple[str, ...] | None = None) -> Tree:
     if len(text) > LONGEST:
         fault = f"of {len(text)} characters is too long; {LONGEST} are allowed"
         raise NotATerm(f"{text[:20]}…", f"{fault}. Split it into several terms.")
+    # Python reads look-alikes of letters and digits as what they look like, ｘ as x.
+    odd = next((place for place, letter in enumerate(text, start=1) if not letter.isascii()), None)
+    if odd is not None:
+        fault = f"holds the character {text[odd - 1]!r} at position {odd}; only ASCII is read"
+        raise NotATerm(text, f"{fault}. {_EXAMPLES}")
     # A caret is one character, the operator it stands for two.
     source = text.replace("^", "**")
     try:
@@ -123,7 +129,10 @@ def _tree(node: ast.expr, text: str, variables: tuple[str, ...] | None) -> Tree:
         case ast.Constant(value=bool()):
             pass
         case ast.Constant(value=int() | float() as value) if abs(value) < _LARGEST:
-            return Number(float(value))
+            spelled = ast.get_source_segment(text.replace("^", "**").strip(), node) or ""
+            if _NUMBER.fullmatch(spelled):
+                return Number(float(value))
+            raise NotATerm(text, f"holds {spelled!r}; numbers are written like 2, 0.5 or 1e-3")
         case ast.Name(id=name):
             if _VARIABLE.fullmatch(name) if variables is None else name in variables:
                 return Variable(name)
