@@ -30,6 +30,8 @@ TALLY_SECONDS = 30.0
 """Time for which a count of a tenant's bytes is valid; bytes stored since are added."""
 SMALL_BYTES = 1_000_000
 """Size of a body from which it must find room beside what is being read."""
+MOST_BODIES = 1000
+"""Bodies of one tenant that one process receives at the same time."""
 BYTES_PER_NUMBER = 40
 """Bytes that a reader may write for each number: the state, a time, and a segment of one sample."""
 
@@ -67,6 +69,7 @@ class Admission:
         self._lock, self._quota_lock = threading.Lock(), threading.Lock()
         self._being_read = 0
         self._being_kept: Counter[str] = Counter()
+        self._being_received: Counter[str] = Counter()
 
     def request(self, key_id: str) -> Allowance:
         """Count a request. Raises Refusal (too-many-requests)."""
@@ -110,6 +113,26 @@ class Admission:
         """
         with self._lock:
             self._check_room(size, self._being_read if size >= SMALL_BYTES else 0)
+
+    @contextmanager
+    def receiving(self, tenant: str) -> Iterator[None]:
+        """Count a body that is received inside. Raises Refusal (too-many-requests).
+
+        Each holds a connection and a file or two, of which the process has so many. All calls come
+        from one event loop, which needs no lock.
+        """
+        if self._being_received[tenant] >= MOST_BODIES:
+            raise Refusal(
+                "too-many-requests",
+                f"{MOST_BODIES} of your requests are being received.",
+                "Send them one after the other.",
+                headers={"Retry-After": "5"},
+            )
+        self._being_received[tenant] += 1
+        try:
+            yield
+        finally:
+            self._being_received[tenant] -= 1
 
     @contextmanager
     def reading(self, tenant: str) -> Iterator[int]:

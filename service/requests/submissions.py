@@ -143,6 +143,12 @@ async def _resolved(
     job = _parsed(given, limit) if short else await run_sync(_parsed, given, limit)
     deprecation.note(request, deprecation.used(job, given))
     _check_webhook(job, context.settings)
+    longest = context.settings.max_timeout_seconds
+    if job.timeout_seconds > longest:
+        if "timeout_seconds" in job.model_fields_set:
+            hint = "The setting is ITOSCOPE_MAX_TIMEOUT_SECONDS."
+            raise _fault("#/timeout_seconds", f"may be at most {longest:g} here", hint)
+        job = job.model_copy(update={"timeout_seconds": longest})
     if not isinstance(job, DataJob):
         if upload is not None:
             raise _fault("#/file", f"a {job.kind} job takes a `model`, not a file")

@@ -123,7 +123,8 @@ async def create_job(
 
     # A repeated job has its record, however full the store is and whatever was deleted since.
     repeated = await run_sync(is_repeated)
-    job, dataset = await submissions.received(request, context, tenant, query, repeated)
+    with context.admission.receiving(tenant):
+        job, dataset = await submissions.received(request, context, tenant, query, repeated)
     seconds = 0.0 if repeated else submissions.estimated_seconds(job, dataset)
     queue: QueueName = "large" if seconds > context.settings.large_job_seconds else "small"
 
@@ -172,7 +173,8 @@ async def validate_job(
     started.
     """
     await run_sync(context.admission.body, request_body.announced(request))
-    job, dataset = await submissions.received(request, context, tenant, query)
+    with context.admission.receiving(tenant):
+        job, dataset = await submissions.received(request, context, tenant, query)
     return document(
         request,
         JobCheck(request=job, estimated_seconds=submissions.estimated_seconds(job, dataset)),

@@ -195,6 +195,18 @@ def test_the_same_idempotency_key_gives_the_same_job(service: Any) -> None:
     assert (other.status_code, other.json()["code"]) == (422, "idempotency-mismatch")
 
 
+def test_the_operator_sets_the_longest_time_limit(service: Any) -> None:
+    context = service.client.app.state.context
+    settings = context.settings.model_copy(update={"max_timeout_seconds": 60.0})
+    service.client.app.state.context = replace(context, settings=settings)
+    job = {"kind": "generator", "model": MODEL}
+    answer = service.client.post("/v1/jobs", json={**job, "timeout_seconds": 61})
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "#/timeout_seconds")
+    # The default is no wish of the caller's.
+    answer = service.client.post("/v1/jobs", json=job)
+    assert (answer.status_code, answer.json()["request"]["timeout_seconds"]) == (202, 60.0)
+
+
 def test_a_repeated_job_is_known_whatever_was_deleted_and_however_full_it_is(
     service: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
