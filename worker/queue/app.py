@@ -31,6 +31,8 @@ from worker.queue.tasks import Computation, help_job, run_job
 
 SOFT_SHUTDOWN_SECONDS = 20.0
 """A running job gets this long to finish when the worker is stopped; then it goes to another."""
+PATIENCE_SECONDS = SOFT_SHUTDOWN_SECONDS + 10.0
+"""A worker that has not ended by then, although it was asked to, is killed; Compose gives 40 s."""
 LONGEST_JOB_SECONDS = 86_400
 ALIVE_SECONDS = 30.0
 
@@ -194,7 +196,9 @@ def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
     own = JobStore(connect(settings.redis_url, timeout=timeout))
     send_due = _webhook_sender(settings, own)
     app.steps["worker"].add(lease.lease_step(own, settings.lease_seconds, publish, send_due))
-    app.steps["worker"].add(heartbeat_step(Heartbeat(own, pulse, queues=settings.queues)))
+    app.steps["worker"].add(
+        heartbeat_step(Heartbeat(own, pulse, queues=settings.queues), PATIENCE_SECONDS)
+    )
     app.steps["consumer"].add(watchdog_step(pulse))
     return app
 
