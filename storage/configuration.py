@@ -75,6 +75,9 @@ class StoreSettings(Settings):
     webhook_networks: Annotated[tuple[IPvAnyNetwork, ...], NoDecode, BeforeValidator(listed)] = ()
     """Private networks that may receive webhooks, also without TLS: `10.1.0.0/16,127.0.0.1`."""
 
+    large_job_seconds: Annotated[float, Field(ge=0)] = 30.0
+    """Estimated computing time above which a job goes to the queue `large`."""
+
     @property
     def retention(self) -> Retention:
         """Times for which results and records are kept."""

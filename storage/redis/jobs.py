@@ -37,7 +37,7 @@ from redis import Redis
 
 from contract.jobs import DataJob, Job
 from contract.kinds import recorded_job
-from contract.messages import QueueName
+from contract.messages import QUEUES, QueueName
 from contract.problems import Problem
 from contract.records import JobEvent, JobRecord, Progress
 from storage.listing import EVERY_JOB, MOST_LOOKED_AT, JobFilter, facets, job_number
@@ -88,11 +88,13 @@ class JobStore(Upkeep):
         queued_grace: float = QUEUED_GRACE_SECONDS,
         attempt_cap: int = ATTEMPT_CAP,
         webhook_waits: Sequence[float] = WEBHOOK_WAITS,
+        queues: Sequence[QueueName] = QUEUES,
     ) -> None:
         super().__init__(client)
         self._queued_grace = queued_grace
         self._attempt_cap = attempt_cap
         self._webhook_waits = webhook_waits
+        self._queues = queues
 
     def submit(
         self,
@@ -184,13 +186,16 @@ class JobStore(Upkeep):
     def claim(self, job_id: str, owner: str, lease_seconds: float) -> Claim | None:
         """Take the job; None if unknown, terminal, leased, or failed here for lack of attempts.
 
+        It is also None where the job was moved to a queue that the store's owner does not serve.
+
         The claimant publishes the messages of the claim: the tenant's next jobs.
         """
         if not is_job_id(job_id):
             return None
         keys = [record_key(job_id), DUE]
         claimant = self._claimant(job_id, owner, lease_seconds)
-        answer = self._run("claim", keys, *claimant, self._queued_grace)
+        served = " ".join(self._queues)
+        answer = self._run("claim", keys, *claimant, self._queued_grace, served)
         if not answer:
             return None
         attempt, tenant, request, messages = answer
@@ -228,6 +233,14 @@ class JobStore(Upkeep):
         """
         waits = self._queued_grace, LONGEST_WAIT_SECONDS, MOST_EXCUSED
         return bool(self._run("give_back", [record_key(job_id), DUE], job_id, attempt, *waits))
+
+    def move(self, job_id: str, owner: str, longest_seconds: float) -> bool:
+        """Queue again, as `large`, a small job that has run for so long; this attempt is excused.
+
+        Return False where it is not, or is not this owner's.
+        """
+        keys = [record_key(job_id), DUE]
+        return bool(self._run("move", keys, job_id, owner, longest_seconds))
 
     def result_name(self, tenant: str, job_id: str) -> str | None:
         """Return the name of the committed result blob."""

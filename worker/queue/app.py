@@ -195,7 +195,10 @@ def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
     timeout = min(5.0, settings.lease_seconds / lease.BEATS_PER_LEASE)
     own = JobStore(connect(settings.redis_url, timeout=timeout))
     send_due = _webhook_sender(settings, own)
-    app.steps["worker"].add(lease.lease_step(own, settings.lease_seconds, publish, send_due))
+    overruns = lease.Overruns(own, settings.queues, settings.large_job_seconds)
+    app.steps["worker"].add(
+        lease.lease_step(own, settings.lease_seconds, publish, send_due, overruns)
+    )
     app.steps["worker"].add(
         heartbeat_step(Heartbeat(own, pulse, queues=settings.queues), PATIENCE_SECONDS)
     )
@@ -271,7 +274,8 @@ def _stores(settings: WorkerSettings) -> Stores:
     from storage.blobs import open_blobs
 
     datasets, results = open_blobs(settings.data_dir.absolute(), settings.blob_url)
-    return Stores(jobs=JobStore(connect(settings.redis_url)), datasets=datasets, results=results)
+    jobs = JobStore(connect(settings.redis_url), queues=settings.queues)
+    return Stores(jobs=jobs, datasets=datasets, results=results)
 
 
 def _wait_for_redis(settings: WorkerSettings) -> None:
