@@ -130,7 +130,8 @@ class Tally:
     happened                counts of jobs that were `submitted`, `started`, `succeeded`, `failed`,
                             `cancelled`, or given back for want of a store (`given_back`); of
                             workers that fell silent (`lease_lost`); of messages sent again
-                            (`republished`); of shards that were summed (`shard_done`), lost
+                            (`republished`); of jobs that took too long for the queue `small`
+                            (`moved`); of shards that were summed (`shard_done`), lost
                             (`shard_lost`) or asked for again (`shards_republished`)
     stages                  count and total seconds of the jobs that have left each stage
     """
