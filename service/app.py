@@ -60,6 +60,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         separate_input_output_schemas=False,
+        generate_unique_id_function=interface.operation_id,
         redirect_slashes=False,
     )
     app.state.context = context

@@ -37,13 +37,13 @@ class Readiness(Document):
 
 
 @router.get("/healthz", summary="Check that the process runs")
-async def healthz() -> Health:
+async def get_health() -> Health:
     """Return 200 as long as the process runs, without checking anything else."""
     return Health(status="ok")
 
 
 @router.get("/readyz", summary="Check that jobs can be accepted and run", responses=problems(503))
-async def readyz(context: Context, response: Response) -> Readiness:
+async def get_readiness(context: Context, response: Response) -> Readiness:
     """Return 200 if the store responds and a worker reported recently.
 
     503 says which of them is missing.
@@ -86,7 +86,7 @@ async def readyz(context: Context, response: Response) -> Readiness:
         **problems(401),
     },
 )
-def metrics(context: Context) -> Response:
+def get_metrics(context: Context) -> Response:
     """Return the numbers of jobs, workers and requests.
 
     They are the jobs waiting and running, the age of the oldest, the events of jobs and the time
