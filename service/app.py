@@ -46,7 +46,7 @@ def create_app(
         queue=queue or CeleryQueue(settings.redis_url),
         keys=KeyRing(settings.key_file),
         admission=Admission(settings, stores),
-        metrics=Metrics(stores.jobs, settings.worker_silence_seconds),
+        metrics=Metrics(stores.jobs, settings),
         reading=ReadingTurns(settings.readers),
         watch=JobWatch(stores.jobs, stopping),
         traces=traces("service"),
