@@ -92,17 +92,19 @@ class Admission:
         Whoever takes most of it is refused before all others are. Raises Refusal (storage-full,
         quota-exceeded), StoreUnavailable.
         """
-        used, jobs = self._memory.value("", self._stores.jobs.memory_used), self._stores.jobs
-        if used > MEMORY_MARK or (used > CROWDED_MARK and jobs.keeps_most(tenant)):
-            raise Refusal(
-                "storage-full",
-                "The job store is nearly full.",
-                "Delete jobs that are no longer needed (DELETE /v1/jobs/{id}), or contact the "
-                "operator.",
-                headers={"Retry-After": "60"},
-            )
+        self.memory()
+        if self._used() > CROWDED_MARK and self._stores.jobs.keeps_most(tenant):
+            raise _crowded("Your jobs fill the job store.")
         with self._quota_lock:
             self._check_quota(tenant, 0)
+
+    def memory(self) -> None:
+        """Check that the store has memory for jobs. Raises Refusal (storage-full)."""
+        if self._used() > MEMORY_MARK:
+            raise _crowded("The job store is nearly full.")
+
+    def _used(self) -> float:
+        return self._memory.value("", self._stores.jobs.memory_used)
 
     def body(self, size: int) -> None:
         """Check that the disk has room for so many further bytes of a body.
@@ -207,6 +209,15 @@ class Admission:
     def freed(self, tenant: str) -> None:
         """Record that a tenant has deleted data."""
         self._bytes.forget(tenant)
+
+
+def _crowded(detail: str) -> Refusal:
+    return Refusal(
+        "storage-full",
+        detail,
+        "Delete jobs that are no longer needed (DELETE /v1/jobs/{id}), or contact the operator.",
+        headers={"Retry-After": "60"},
+    )
 
 
 class _Remembered:
