@@ -3,7 +3,7 @@
 Each transition is one Lua script (storage/redis/lua), so it happens wholly or not at all. The keys:
 
 - `job:<id>`, hash: the record; for a while after its deletion, the tenant alone
-- `job:<id>:events`, stream: the record's state after each change, until a day after the last
+- `job:<id>:events`, stream: the record's state after each change, until an hour after the last
 - `job:<id>:shards`, hash: the pass over the data that is shared out, and for each shard its holder
   and the end of the lease, or the name of its part
 - `jobs:shared`, sorted set: jobs with shards, by the time at which they are to be examined
@@ -252,8 +252,9 @@ class JobStore(Upkeep):
     ) -> Sequence[JobEvent] | None:
         """Return the job's changes after the event of this id, or since it was submitted.
 
-        At least the last thousand changes are kept until a day after the job's end, then the last
-        one. Return None where there is no such job. Raise ValueError for an id that no event has.
+        At least the last thousand changes are kept until an hour after the job's end, then the
+        last one. Return None where there is no such job. Raise ValueError for an id that no event
+        has.
         """
         start = "-" if after is None else f"({checked_event(after)}"
         record = self._fields(tenant, job_id)

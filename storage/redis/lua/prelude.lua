@@ -6,7 +6,7 @@ local SHARED = 'jobs:shared'
 local WEBHOOKS = 'jobs:webhooks'
 local EVENTS_KEPT = 1000
 -- An ended job's events take four times the memory of its record.
-local ENDED_EVENTS_KEPT_SECONDS = 86400
+local ENDED_EVENTS_KEPT_SECONDS = 3600
 -- Bytes of each tenant's records and results. A small job's record takes so many bytes beside its request.
 local RECORD_BYTES, RESULT_BYTES = 'jobs:record-bytes', 'jobs:result-bytes'
 local BYTES_BESIDE_REQUEST = 2000
