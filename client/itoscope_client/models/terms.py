@@ -1,20 +1,22 @@
 """The grammar of a model's terms, `x^3`, `sin(2*x)`, `x/(1+x^2)`: a text becomes a tree.
 
-A term is made of numbers, variables, + − * / ^, parentheses, and the functions of `FUNCTIONS`. The
-client is a distribution of its own and holds a copy of this file; a test holds both equal.
+A term is made of numbers, pi, variables, + − * / ^, parentheses, and the functions of `FUNCTIONS`.
+The client is a distribution of its own and holds a copy of this file; a test holds both equal.
 """
 
 import ast
+import math
 import re
 from dataclasses import dataclass
 from functools import lru_cache
 
 FUNCTIONS = ("sin", "cos", "exp", "tanh", "sqrt", "log")
+PI = "pi"
+"""The word for π; no variable has this name, nor that of a function."""
 LONGEST = 200
 """Number of characters of the longest term."""
 
 _FIRST_VARIABLES = ("x", "y", "z")
-_VARIABLE = re.compile(r"[xyz]|x(?:[4-9]|[1-9]\d+)", re.ASCII)
 _NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "^"}
 _LARGEST = 1e300
@@ -73,18 +75,13 @@ def variable_name(index: int) -> str:
 def parse(text: str, variables: tuple[str, ...] | None = None) -> Tree:
     """Parse a term into its tree. Nothing in the text is ever run as code.
 
-    variables   the names that may occur; None: any of x, y, z, x4, x5, …
+    variables   the names that may occur; None: any
 
     Raises NotATerm, which names what is not understood and where.
     """
     if len(text) > LONGEST:
         fault = f"of {len(text)} characters is too long; {LONGEST} are allowed"
         raise NotATerm(f"{text[:20]}…", f"{fault}. Split it into several terms.")
-    # Python reads look-alikes of letters and digits as what they look like, ｘ as x.
-    odd = next((place for place, letter in enumerate(text, start=1) if not letter.isascii()), None)
-    if odd is not None:
-        fault = f"holds the character {text[odd - 1]!r} at position {odd}; only ASCII is read"
-        raise NotATerm(text, f"{fault}. {_EXAMPLES}")
     # A caret is one character, the operator it stands for two.
     source = text.replace("^", "**")
     try:
@@ -133,12 +130,14 @@ def _tree(node: ast.expr, text: str, variables: tuple[str, ...] | None) -> Tree:
             if _NUMBER.fullmatch(spelled):
                 return Number(float(value))
             raise NotATerm(text, f"holds {spelled!r}; numbers are written like 2, 0.5 or 1e-3")
+        case ast.Name(id=name) if name == PI:
+            return Number(math.pi)
         case ast.Name(id=name):
-            if _VARIABLE.fullmatch(name) if variables is None else name in variables:
+            if name not in FUNCTIONS if variables is None else name in variables:
                 return Variable(name)
-            known = f"the variables here are {', '.join(variables or ())}"
-            known = "variables are x, y, z, x4, x5, …" if variables is None else known
-            raise NotATerm(text, f"names {name!r}; {known}")
+            if variables is None:
+                raise NotATerm(text, f"names the function {name} without its argument")
+            raise NotATerm(text, f"names {name!r}; the variables here are {', '.join(variables)}")
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return Binary("*", Number(-1.0), _tree(operand, text, variables))
         case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _OPERATORS:
