@@ -63,7 +63,9 @@ def through_noise_of_one(problem: Problem, plain: Fit, handling: NoiseHandling) 
     every sample: the diffusion's error is smallest where a m Δt is about the noise's variance.
     """
     (raw,) = plain.raw
-    rounding = rounding_of(problem.data, problem.scales, raw.mean_square, *raw.lag_one_covariance)
+    rounding = rounding_of(
+        problem.data, problem.scales, problem.period, raw.mean_square, *raw.lag_one_covariance
+    )
     if not (handling == "corrected" or rounding or _may_be_noisy(plain)):
         return None
     rule, known = SCALAR_THROUGH_NOISE, None
