@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.polynomial.hermite_e import hermeval
 from numpy.typing import NDArray
 
 from worker.identification.data.compiled import compiled
@@ -37,17 +38,25 @@ class Kernels:
     bandwidth: float
     circle: float | None = None
 
-    def at(self, y: Floats) -> Floats:
-        """Evaluate the kernels, (n,) → (n_kernels, n).
+    def at(self, y: Floats, order: int = 0) -> Floats:
+        """Evaluate the kernels or their derivatives of an order, (n,) → (n_kernels, n).
 
         On a circle the distance is the shorter way round, with its neighbours' images added.
         """
-        distance = y[None, :] - self.centres[:, None]
+        distance = (y[None, :] - self.centres[:, None]) / self.bandwidth
         if self.circle is None:
-            return np.exp(-0.5 * (distance / self.bandwidth) ** 2)
-        distance = distance - self.circle * np.round(distance / self.circle)
-        images = [distance + shift * self.circle for shift in (-1, 0, 1)]
-        return np.asarray(sum(np.exp(-0.5 * (d / self.bandwidth) ** 2) for d in images))
+            return self._at_distance(distance, order)
+        round_ = self.circle / self.bandwidth
+        distance = distance - round_ * np.round(distance / round_)
+        images = [distance + shift * round_ for shift in (-1, 0, 1)]
+        return np.asarray(sum(self._at_distance(d, order) for d in images))
+
+    def _at_distance(self, distance: Floats, order: int) -> Floats:
+        gaussian = np.exp(-0.5 * distance**2)
+        if not order:
+            return gaussian
+        hermite = hermeval(distance, np.eye(order + 1)[order])
+        return np.asarray((-1 / self.bandwidth) ** order * hermite * gaussian)
 
 
 def make_kernels(
@@ -116,12 +125,12 @@ def _nodes_of(cells: Cells) -> Floats:
 
 
 @lru_cache(maxsize=16)
-def kernels_at_nodes(kernels: Kernels, cells: Cells) -> Floats:
-    """Evaluate kernels at the nodes; (n_kernels, n_nodes), read-only.
+def kernels_at_nodes(kernels: Kernels, cells: Cells, order: int = 0) -> Floats:
+    """Evaluate kernels, or derivatives, at the nodes; (n_kernels, n_nodes), read-only.
 
     The values are cached, since every fit asks for the same ones several times.
     """
-    values = kernels.at(cells.nodes())
+    values = kernels.at(cells.nodes(), order)
     values.setflags(write=False)
     return values
 

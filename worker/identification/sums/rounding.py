@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from worker.identification.data.trajectories import Scales, Trajectories, shorter
+from worker.identification.data.trajectories import Trajectories, shorter
 from worker.identification.sums.rules import ScalarNoise
 
 Floats = NDArray[np.float64]
@@ -92,12 +92,7 @@ class Rounding:
 
 
 def rounding_of(
-    data: Trajectories,
-    scales: Scales,
-    period: float | None,
-    mean_square: float,
-    covariance: float,
-    error: float,
+    quantum: float, n_increments: int, mean_square: float, covariance: float, error: float
 ) -> Rounding | None:
     """Measure the rounding of one variable; None where there is none that matters.
 
@@ -106,13 +101,12 @@ def rounding_of(
 
     Parameters
     ----------
-    data, scales : trajectories, internal units
-    period : period of the state, or None [state]
+    quantum : quantum of the values, internal units
+    n_increments : number of increments
     mean_square : that of the increments, internal units
     covariance, error : covariance of neighbouring residuals, internal units, and its standard error
     """
-    quantum = quantum_of(data, period) / scales.unit
-    if not quantum**2 / 6 > MATERIAL * np.sqrt(2 / data.n_increments) * mean_square:
+    if not quantum**2 / 6 > MATERIAL * np.sqrt(2 / n_increments) * mean_square:
         return None
     variance = own_variance(mean_square, quantum)
     one, two = (shared_error(k * variance, quantum) for k in (1, 2))
@@ -120,7 +114,7 @@ def rounding_of(
     if covariance > expected / 2 and covariance - expected > CERTAIN * error:
         return None
     stride = int(np.ceil((quantum / FARTHEST) ** 2 / variance))
-    return Rounding(quantum, variance, max(1, min(stride, data.n_increments // 200)))
+    return Rounding(quantum, variance, max(1, min(stride, n_increments // 200)))
 
 
 def own_variance(mean_square: float, quantum: float) -> float:
