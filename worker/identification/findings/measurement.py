@@ -162,9 +162,9 @@ def noise_not_excluded(fit: Fit, problem: Problem) -> Iterator[Finding]:
             f"Measurement noise (localisation error) of a standard deviation of up to "
             f"{deviation:.3g} cannot be excluded: at this sampling interval, {rate:.2g} relaxation "
             "times, it is hardly distinguished from motion. Alone it would make the diffusion "
-            f"{100 * share:.0f} % too large. The diffusion and its interval allow for noise that is "
-            "as likely as not, and for no more. Sample faster, or measure the noise on an object at "
-            "rest.",
+            f"{100 * share:.0f} % too large. The diffusion and its interval allow for noise that "
+            "is as likely as not, and for no more. Sample faster, or measure the noise on an "
+            "object at rest.",
             {"deviation": deviation, "relative_error": share},
         )
 
