@@ -43,20 +43,21 @@ class Kernels:
 
         On a circle the distance is the shorter way round, with its neighbours' images added.
         """
-        distance = (y[None, :] - self.centres[:, None]) / self.bandwidth
-        if self.circle is None:
-            return self._at_distance(distance, order)
-        round_ = self.circle / self.bandwidth
-        distance = distance - round_ * np.round(distance / round_)
-        images = [distance + shift * round_ for shift in (-1, 0, 1)]
-        return np.asarray(sum(self._at_distance(d, order) for d in images))
+        return np.asarray(sum(self._at_distance(z, order) for z in self._distances(y)))
 
-    def _at_distance(self, distance: Floats, order: int) -> Floats:
-        gaussian = np.exp(-0.5 * distance**2)
+    def _at_distance(self, z: Floats, order: int) -> Floats:
+        gaussian = np.exp(-0.5 * z**2)
         if not order:
             return gaussian
-        hermite = hermeval(distance, np.eye(order + 1)[order])
+        hermite = hermeval(z, np.eye(order + 1)[order])
         return np.asarray((-1 / self.bandwidth) ** order * hermite * gaussian)
+
+    def _distances(self, y: Floats) -> list[Floats]:
+        distance = y[None, :] - self.centres[:, None]
+        if self.circle is None:
+            return [distance / self.bandwidth]
+        distance = distance - self.circle * np.round(distance / self.circle)
+        return [(distance + shift * self.circle) / self.bandwidth for shift in (-1, 0, 1)]
 
 
 def make_kernels(

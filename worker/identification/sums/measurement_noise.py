@@ -57,7 +57,7 @@ def window_weights(chunk: Chunk, library: Library) -> Floats:
 def derived_columns(library: Library) -> tuple[int, ...]:
     """Return how many of the first weights need sums with K′, K″ and K‴.
 
-    With kernels of twice the noise's deviation, the next term of (M48) is below one percent.
+    With kernels of twice the noise's deviation, the next term of (M49) is below one percent.
     """
     size = library.internal_size
     return SCALARS + 3 * size, SCALARS + size, SCALARS + size
@@ -66,7 +66,7 @@ def derived_columns(library: Library) -> tuple[int, ...]:
 def drift_system(
     rule: SamplingRule, statistics: KernelStatistics, library: Library
 ) -> tuple[WeakSystem, Floats]:
-    """Set up (M17): y₂ − y₀ ≈ (h/3)(b̃₀ + 4 b̃₁ + b̃₂), less the noise that z and y₀ share (M48).
+    """Set up (M17): y₂ − y₀ ≈ (h/3)(b̃₀ + 4 b̃₁ + b̃₂), less the noise that z and y₀ share (M49).
 
     Returns the system, and the slope of its response in the noise's variance; (n_kernels,).
 
@@ -124,7 +124,7 @@ def diffusion_systems(
 
 
 def _shared_at_zero(rule: SamplingRule, statistics: KernelStatistics, library: Library) -> Floats:
-    """Compute Σ_m (−κ)^m/m! Σ K^(m)(z) ∂^m g̃(y₀) h, m > 0 (M48); (n_blocks, n_kernels, …).
+    """Compute Σ_m (−κ)^m/m! Σ K^(m)(z) ∂^m g̃(y₀) h, m > 0 (M49); (n_blocks, n_kernels, …).
 
     With κ the covariance of the noise in z and in y₀, this and Σ K(z) g̃(y₀) h have the mean of
     Σ K(z) g(X₀) h.

@@ -84,7 +84,7 @@ def test_noise_is_found_between_coarse_samples(deviation: float, fit) -> None:
 
 @pytest.mark.parametrize("dt", [0.05, 0.3])
 def test_noise_that_instrument_and_increment_share_is_taken_off(dt: float, fit) -> None:
-    """χ² of all coefficients at the truth, (M48), with the noisy sample itself as instrument."""
+    """χ² of all coefficients at the truth, (M49), with the noisy sample itself as instrument."""
     drift, diffusion, without = [], [], []
     for seed in range(4):
         rho, generator = np.exp(-dt), np.random.default_rng([seed, 21])
