@@ -163,7 +163,11 @@ def _share_of(number: int, part: int, whole: int) -> int:
 def _large_supports(draws: Draws) -> list[NDArray[np.int64]]:
     """Return the models of each support that is cheaper by a quadratic function than by a loop."""
     found = []
-    for support in np.unique(draws.support):
+    supports, counts = np.unique(draws.support, return_counts=True)
+    for support, count in zip(supports, counts, strict=True):
+        # Most of ten thousand supports have one model, too few for a function of one direction.
+        if _share_of(LOOP, int(count), len(draws.support)) <= design_size(1) + len(CHECKED):
+            continue
         models = np.flatnonzero(draws.support == support)
         directions = Directions.of(draws.coefficients[models], _centre(draws, models))
         if directions.count and design_size(directions.count) + len(CHECKED) < _share_of(
@@ -268,7 +272,8 @@ class _Surface:
         # A function that is nowhere known adds nothing.
         coefficients = np.nan_to_num(self.coefficients[:, columns], posinf=0.0, neginf=0.0)
         missed = self.rows[:, columns] - features(known) @ coefficients
-        return np.asarray(features(steps) @ coefficients + regression(known, missed, steps))
+        added = regression(known, missed, steps, scattered=False)
+        return np.asarray(features(steps) @ coefficients + added)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -299,6 +304,7 @@ class _Sample:
             self.directions.steps(self.analysed),
             self.rows[:, columns],
             self.directions.steps(models),
+            scattered=True,
         )
 
 
