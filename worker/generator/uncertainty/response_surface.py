@@ -112,7 +112,7 @@ def regression(
         models in hundreds of directions misses nothing of them and most of any other: in six
         variables intervals were half as wide as over 600 models, and held covariances in 81 %
     """
-    squares = _squared_distances(steps, analysed)
+    squares, size = _squared_distances(steps, analysed), steps.shape[1]
     nearest = np.argmin(squares, axis=1)
     other = np.any(steps != analysed[nearest], axis=1)
     found = values[nearest]
@@ -123,12 +123,10 @@ def regression(
             models, own = analysed[known], values[known][:, columns]
             low, middle, high = np.quantile(own, [0.25, 0.5, 0.75], axis=0)
             far = OUTLYING * np.where(high > low, high - low, own.std(axis=0))
-            gaussian = _Gaussian.of(
-                _covariance(models, models), np.clip(own, middle - far, middle + far)
-            )
-            away = _covariance(steps[here], models)
             place = (np.cumsum(known) - 1)[nearest[here]]
-            added = (away - _covariance(analysed[nearest[here]], models)) @ gaussian.weights
+            between, away = _covariance(models, models), _kernel(squares[np.ix_(here, known)], size)
+            gaussian = _Gaussian.of(between, np.clip(own, middle - far, middle + far))
+            added = (away - between[place]) @ gaussian.weights
             if scattered:
                 more = gaussian.scatter(away, place)
                 added += np.where(other[here, None], more, 0.0)
@@ -143,9 +141,12 @@ def _squared_distances(one: FloatArray, other: FloatArray) -> FloatArray:
 
 def _covariance(one: FloatArray, other: FloatArray) -> FloatArray:
     """Return (n, N) the covariances of values at steps (n, K) and (N, K)."""
-    return np.asarray(
-        np.exp(-_squared_distances(one, other) / (2 * LENGTH**2 * max(1, one.shape[1])))
-    )
+    return _kernel(_squared_distances(one, other), one.shape[1])
+
+
+def _kernel(squares: FloatArray, size: int) -> FloatArray:
+    """Return the covariances of values at squared distances in so many directions."""
+    return np.asarray(np.exp(-squares / (2 * LENGTH**2 * max(1, size))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
