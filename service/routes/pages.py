@@ -135,7 +135,7 @@ def _piece(html: str) -> Response:
         **problems(401, 404, 409, 410, 503),
     },
 )
-def get_report(request: Request, context: Context, tenant: Tenant, job_id: str) -> Response:
+def get_job_report(request: Request, context: Context, tenant: Tenant, job_id: str) -> Response:
     """Return the result as a page to keep, print or send; 409 if there is none.
 
     It opens offline, in any browser.
