@@ -30,12 +30,13 @@ class Layout(Document):
     """Name or 1-based number of the column that identifies the trajectory of each row (long
     form). Several columns are separated by commas: `movie,particle`."""
     state_columns: Annotated[_Names | None, Field(examples=[["voltage"]])] = None
-    """Names or 1-based numbers of the state columns, in the order x, y, z, x4, …"""
+    """Names or 1-based numbers of the state columns, in the order x, y, z, x4, …; of a file of
+    several arrays, names of the arrays to be read."""
     orientation: Annotated[Literal["columns", "rows"] | None, Field(examples=["rows"])] = None
     """`columns`: one row per sample. `rows`: one row per trajectory of a single variable."""
     axes: Annotated[_Axes | None, Field(examples=["ntd"])] = None
-    """Meaning of each axis of an array: `n` trajectory, `t` time, `d` state variable; for
-    example `ntd`."""
+    """Meaning of each axis of an array, or of rows and columns of a table: `n` trajectory, `t`
+    time, `d` state variable; for example `ntd`, or `tn` where each column is a trajectory."""
     time_unit: Annotated[_Unit | None, Field(examples=["s"])] = None
     """Unit of time. Calendar time stamps are converted to this unit (s, min, h, day, year); for
     plain numbers it is only a label."""
@@ -47,10 +48,14 @@ class Layout(Document):
 
 
 class Variable(Document):
-    """A state variable: its standard name and its name in the file."""
+    """A state variable: its standard name, its symbol, and its name in the file."""
 
     name: Name
-    """Standard name: x, y, z, x4, …"""
+    """Standard name: x, y, z, x4, …; the key of the variable in every document."""
+    symbol: Name = Field(default_factory=lambda given: given["name"])
+    """Word for the variable in equations, sentences and plots, made from the column's name:
+    `Position` for `Position (µm)`; the standard name if the file names no columns. Parameters and
+    terms of a job may use it instead of the standard name."""
     column: Annotated[str, Field(max_length=200)] | None = None
     """Name of the column in the file; null if the file names no columns."""
     unit: str | None = None

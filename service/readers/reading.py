@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar.names import symbols_of
 from grammar.terms import variable_name
 from service.readers.columns import record_of
-from service.readers.errors import UnreadableData
+from service.readers.errors import UnreadableData, layout_fault
 from service.readers.formats import csv
 from service.readers.formats.arrays import (
     record_of_array,
@@ -22,7 +23,7 @@ from service.readers.formats.arrays import (
     rows_are_trajectories,
 )
 from service.readers.formats.sniffing import Format
-from service.readers.names import standard_time_unit
+from service.readers.names import is_position, split_unit, standard_time_unit
 from service.readers.options import Layout, Limits, Notes
 from service.readers.segments import Segmented, segmented
 from service.readers.table import Floats, Record, Variable
@@ -63,12 +64,35 @@ def _save(path: Path, array: NDArray[Any]) -> None:
         np.save(SimpleNamespace(write=file.write), array, allow_pickle=False)
 
 
+def _with_axes_of_a_table(layout: Layout) -> Layout:
+    """Say by the orientation what the axes say, where they are those of rows and columns.
+
+    Raises UnreadableData where they are not.
+    """
+    match layout.axes:
+        case None | "tn":
+            return layout
+        case "nt":
+            return replace(layout, orientation="rows")
+        case "td":
+            return replace(layout, orientation="columns")
+    raise layout_fault(
+        "axes",
+        f"axes says '{layout.axes}', but a table has rows and columns.",
+        "Set axes=td if a column is a variable, axes=tn if it is a trajectory of one variable, "
+        "and axes=nt if a row is a trajectory.",
+    )
+
+
 def _record(path: Path, form: Format, layout: Layout, limits: Limits, notes: Notes) -> Record:
+    if form in ("csv", "parquet", "arrow"):
+        layout = _with_axes_of_a_table(layout)
     match form:
         case "csv":
             table = csv.read(path, layout, limits, notes)
             numeric = [column.numbers() for column in table.columns if column.kind == "number"]
             matrix_like = not table.named and len(numeric) == len(table.columns)
+            matrix_like = matrix_like and layout.axes is None
             if numeric and (layout.orientation == "rows" or matrix_like):
                 matrix = np.column_stack(numeric)
                 if rows_are_trajectories(matrix, layout, notes, wide_is_rows=False):
@@ -248,10 +272,13 @@ def report_of(
         "variables": [
             {
                 "name": variable_name(j),
+                "symbol": symbol,
                 "column": (variable.column or "")[:200] or None,
                 "unit": variable.unit,
             }
-            for j, variable in enumerate(record.variables)
+            for j, (variable, symbol) in enumerate(
+                zip(record.variables, _symbols(record.variables), strict=True)
+            )
         ],
         "time_unit": record.time_unit,
         "n_trajectories": read.n_trajectories,
@@ -274,6 +301,18 @@ def report_of(
         "n_duplicate_times": notes.n_duplicate_times,
         "warnings": notes.warnings,
     }
+
+
+def _symbols(variables: Sequence[Variable]) -> tuple[str, ...]:
+    """Make the symbols of the variables from the names of their columns, without the units."""
+    columns = [v.column if v.column and not is_position(v.column) else None for v in variables]
+    words = [split_unit(column)[0] if column else None for column in columns]
+    # Of `x_nm` and `x_um` the units are what tells them apart.
+    distinct = [
+        column if words.count(word) > 1 else word
+        for column, word in zip(columns, words, strict=True)
+    ]
+    return symbols_of(distinct)
 
 
 def _steps(read: Segmented) -> Floats:
@@ -317,4 +356,4 @@ def _title(record: Record, j: int) -> str:
     column = record.variables[j].column
     if not column:
         return f"'{variable_name(j)}'"
-    return column if column.startswith("column ") else f"column '{column}'"
+    return column if is_position(column) else f"column '{column}'"

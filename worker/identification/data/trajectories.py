@@ -351,7 +351,8 @@ def chunks(
             for k in range(windows.n_points)
         ]
         steps = np.array([times[b] - times[a] for a, b in pairwise(points)])
-        inside &= (steps <= windows.longest_step).all(axis=0)
+        if windows.longest_step < np.inf:
+            inside &= (steps <= windows.longest_step).all(axis=0)
         if windows.even:
             inside &= np.ptp(steps, axis=0) <= 0.02 * steps[0]
         if before:

@@ -98,24 +98,28 @@ def diffusion_systems(
 
 
 def window_residuals(
-    rule: SamplingRule, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats
+    rule: SamplingRule,
+    chunk: Chunk,
+    library: Library,
+    functions: Sequence[Floats],
+    drift: Floats,
+    diffusion: Floats,
 ) -> tuple[Floats, Floats]:
     """Compute residuals of the drift's equation, and the diffusion's over three steps; each (n,).
 
     Parameters
     ----------
     rule, chunk, library : rule with the noise, windows, library of the internal functions
+    functions : these functions at the windows' points
     drift, diffusion : (n_functions,) internal coefficients
     """
     y, noise = chunk.states[1:], _noise(rule)
     shape = np.zeros_like(drift) if noise.shape is None else noise.shape
     slope = derivative_matrix(library, 0).T @ drift
-    functions = noise_correction(library, noise.variance).T @ np.stack(
+    corrected = noise_correction(library, noise.variance).T @ np.stack(
         [drift, diffusion, slope, shape], axis=1
     )
-    b, a, b_slope, level = np.stack(
-        [(library.internal(state) @ functions).T * chunk.step for state in y], axis=1
-    )
+    b, a, b_slope, level = np.stack([(g @ corrected).T * chunk.step for g in functions[1:]], axis=1)
     distance = y - y[0]
     known = a + 2 * distance * b
     # y₀ shares its noise alone with the other samples, and none of that is in b(y₀).
@@ -125,14 +129,17 @@ def window_residuals(
     return distance[2] - _combined(OVER_TWO, b), squares - _combined(OVER_THREE, known)
 
 
-def window_design(rule: SamplingRule, chunk: Chunk, library: Library) -> Floats:
+def window_design(
+    rule: SamplingRule, chunk: Chunk, library: Library, functions: Sequence[Floats]
+) -> Floats:
     """Compute what multiplies the drift's coefficients in each window; (n, n_functions).
 
     Parameters
     ----------
     rule, chunk, library : rule with the noise, windows, library of the internal functions
+    functions : these functions at the windows' points
     """
-    later = _combined(OVER_TWO, [library.internal(y) for y in chunk.states[1:4]])
+    later = _combined(OVER_TWO, functions[1:4])
     return np.asarray(
         later @ noise_correction(library, _noise(rule).variance).T * chunk.step[:, None]
     )
