@@ -123,7 +123,7 @@ class Excess:
     def derivative(self, x: Floats) -> Floats:
         """Differentiate with respect to x."""
         y = self._places(x)
-        value, slope = self.weights @ self.kernels.at(y), self.weights @ self.kernels.slope_at(y)
+        value, slope = self.weights @ self.kernels.at(y), self.weights @ self.kernels.at(y, 1)
         return _beyond(self.a.derivative()(x), value) + _beyond(self.a(x), slope / self.unit)
 
     def _places(self, x: Floats) -> Floats:

@@ -393,7 +393,11 @@ def chunks(
 
 def _difference(values: Floats, a: slice, b: slice, period: float | None) -> Floats:
     """Compute the distance from samples to others, the shorter way round where periodic."""
-    difference = values[b] - values[a]
+    return shorter(values[b] - values[a], period)
+
+
+def shorter(difference: Floats, period: float | None) -> Floats:
+    """Compute the shorter way round of a difference, if periodic; (n,) → (n,)."""
     if period is not None:
         difference = difference - period * np.round(difference / period)
     return np.asarray(difference)
