@@ -32,7 +32,11 @@ from worker.identification.estimation.one_rule import (
     judged,
     mean_diffusion_and_rate,
 )
-from worker.identification.estimation.possible_noise import is_noisy, with_possible_noise
+from worker.identification.estimation.possible_noise import (
+    is_noisy,
+    with_noise_below,
+    with_possible_noise,
+)
 from worker.identification.estimation.problem import Problem, at_longer_steps
 from worker.identification.estimation.trajectory_errors import compare_trajectories, wider_errors
 from worker.identification.sums.rules import (
@@ -104,9 +108,16 @@ def _among_trajectories(fit: Fit) -> Fit:
 
 def _identify_one(problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHandling) -> Fit:
     plain = _compared(fitted(problem, RULES.get(rule, TRAPEZOID)))
-    corrected = None if noise == "none" else through_noise_of_one(problem, plain, noise)
+    if noise == "none":
+        return _by_finer_rule(problem, rule, plain)
+    corrected, below = through_noise_of_one(problem, plain, noise)
     if corrected is not None:
         return corrected
+    return with_noise_below(_by_finer_rule(problem, rule, plain), problem, below)
+
+
+def _by_finer_rule(problem: Problem, rule: RuleName | Literal["auto"], plain: Fit) -> Fit:
+    """Return the fit of one variable by a finer rule, where the trapezoid is too coarse."""
     if rule == "auto" and is_too_coarse(plain):
         for finer in (ADAMS_MOULTON, SIMPSON):
             if _share_of_windows(problem, finer) > LEAST_SHARE:
