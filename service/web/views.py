@@ -62,7 +62,9 @@ def result_values(finished: Finished) -> dict[str, Any]:
         "record": record,
         "title": record.labels.get("name") or record.id,
         "subtitle": f"{view.subtitle}; computed in {plain(result.provenance.seconds, 2)} s",
-        "plots": _drawn(view.plots),
+        "groups": [
+            {"name": g.name, "title": g.title, "plots": _drawn(g.plots)} for g in view.groups
+        ],
         "provenance": result.provenance,
         "kind": result.kind,
         **view.more,

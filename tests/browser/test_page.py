@@ -98,6 +98,12 @@ def test_from_a_file_to_the_answer_its_report_and_a_comparison(
     expect(page.locator("h1:visible")).to_have_text("my <b>first</b> job")
     expect(page.locator(".answer")).to_contain_text("Relaxation time")
     assert page.locator(".equation math").count() >= 4
+    expect(page.locator(".checks")).to_contain_text("passes 6 of 6 checks")
+    expect(page.locator("#plot-residuals canvas")).to_be_hidden()
+    page.click(".checks a:has-text('prediction at longer times')")
+    expect(page.locator("#plot-chapman-kolmogorov")).to_be_focused()
+    for fold in ("dynamics", "selection"):
+        page.click(f"#group-{fold} > summary")
     for plot in (
         "drift",
         "diffusion",
@@ -227,6 +233,7 @@ def test_no_view_keeps_people_out_in_either_theme(
 
 def test_the_pointer_reads_values_with_their_intervals(visit: Any, jobs: dict[str, str]) -> None:
     page = visit.open(f"#/jobs/{jobs['well']}")
+    page.click("#group-dynamics > summary")
     page.locator("#plot-committors .u-over").hover()
     expect(page.locator("#plot-committors .readout")).to_have_text(
         re.compile(r"0\.97\d* before −0\.97\d* [\d.]+ \([\d.]+ to [\d.]+\)")
@@ -237,6 +244,33 @@ def test_the_pointer_reads_values_with_their_intervals(visit: Any, jobs: dict[st
     expect(readout).to_have_text(
         re.compile(r"^x .* · y .* · stationary density of the model 0\.\d+")
     )
+
+
+def test_a_zoom_fills_the_height_and_is_undone(visit: Any, jobs: dict[str, str]) -> None:
+    page = visit.open(f"#/jobs/{jobs['well']}")
+    over, reset = (
+        page.locator(f"#plot-drift {part}") for part in (".u-over", "button:has-text('Reset zoom')")
+    )
+    over.scroll_into_view_if_needed()
+
+    def picture() -> str:
+        page.mouse.move(0, 0)
+        page.wait_for_timeout(100)
+        return str(page.evaluate("document.querySelector('#plot-drift canvas').toDataURL()"))
+
+    whole, box = picture(), over.bounding_box()
+    assert box is not None
+    expect(reset).to_be_hidden()
+    for undo in (reset.click, over.dblclick):
+        page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 50)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 60, steps=5)
+        page.mouse.up()
+        expect(reset).to_be_visible()
+        assert picture() != whole
+        undo()
+        expect(reset).to_be_hidden()
+        assert picture() == whole
 
 
 def test_the_switch_of_themes_holds_and_repaints_the_plots(

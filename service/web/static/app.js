@@ -1,6 +1,7 @@
 // The page: which view is shown, and what its buttons do. Start reading at `show`.
 import { changes, ended, html, json, post, Problem, request } from './api.js';
 import { clearFaults, FieldFault, read, showFaults } from './form.js';
+import { followLinks } from './plots/elements.js';
 import { drawAll, redrawAll } from './plots/figures.js';
 import { save } from './plots/saving.js';
 
@@ -325,6 +326,7 @@ by('theme').addEventListener('click', () => {
 system.addEventListener('change', themed);
 themed();
 
+followLinks();
 addEventListener('hashchange', show);
 show();
 document.documentElement.dataset.ready = '';
