@@ -67,8 +67,12 @@ class WiderErrors:
 
     def covariance(self, basis: Floats) -> Floats:
         """Compute the covariance of the coefficients along the rows of a basis; (k, k)."""
-        inverse = np.linalg.pinv(basis @ self.slope @ basis.T, 1e-14)
+        inverse = self.inverse_slope(basis)
         return np.asarray(inverse @ basis @ self.noise @ basis.T @ inverse.T)
+
+    def inverse_slope(self, basis: Floats) -> Floats:
+        """Compute what turns scores into coefficients along the rows of a basis; (k, k)."""
+        return np.asarray(np.linalg.pinv(basis @ self.slope @ basis.T, 1e-14))
 
 
 def on(equations: NormalEquations, functions: NDArray[np.int_]) -> NormalEquations:
@@ -256,7 +260,7 @@ def at_least(
 
 
 def with_scores(equations: NormalEquations, slope: Floats, noise: Floats) -> NormalEquations:
-    """Give equations other errors than V's; estimates are unchanged.
+    """Give equations other errors than V's, where they are positive; estimates are unchanged.
 
     Parameters
     ----------
@@ -269,6 +273,8 @@ def with_scores(equations: NormalEquations, slope: Floats, noise: Floats) -> Nor
     if solution is None:
         return equations
     covariance = errors.covariance(everything)
+    if not (np.diag(covariance) > 0).all():
+        return equations
     norms = np.sqrt(np.diag(covariance))
     scaled = covariance / np.outer(norms, norms)
     return replace(_with_covariance(equations, solution.values, scaled, norms), errors=errors)
@@ -369,8 +375,8 @@ def estimated(equations: NormalEquations, basis: Floats, *, robust: bool = True)
         return None
     robust_covariance = found.robust_covariance
     if robust_covariance is not None:
-        slope = np.linalg.solve(basis @ errors.slope @ basis.T, np.linalg.inv(found.covariance))
-        robust_covariance = slope @ robust_covariance @ slope.T
+        change = errors.inverse_slope(basis) @ basis @ errors.weighted.information @ basis.T
+        robust_covariance = change @ robust_covariance @ change.T
     return Solution(found.values, errors.covariance(basis), robust_covariance)
 
 

@@ -30,9 +30,6 @@ POINTS = 128
 MARGIN = 0.1
 """Range beyond the data that paths may visit, on each side, as a share of the data's."""
 
-LEAST_DIFFUSION = 1e-3
-"""Share of its mean below which a fitted diffusion is not trusted."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expectations:
@@ -79,37 +76,30 @@ def expectations(
     width = (high - low + 2 * margin) / POINTS
     y = np.asarray(low - margin + width * (np.arange(POINTS) + 0.5), dtype=np.float64)
     g = functions(y)
-    b, a = np.asarray(g @ drift), np.asarray(g @ diffusion)
-    least = LEAST_DIFFUSION * float(np.mean(a.clip(min=0)))
-    a = np.asarray(a.clip(min=least))
+    b, a = np.asarray(g @ drift), np.asarray(g @ diffusion).clip(min=0)
     generator = _generator(b, a, width)
     each = (share * _of_step(generator, y, b, a, g, width, h) for h, share in _typical(steps))
     table = np.asarray(sum(each))
+    squares = np.sqrt(np.maximum(table[:, 3:5], np.finfo(float).tiny)).prod(axis=1)
+    table[:, 2] /= np.maximum(squares, np.finfo(float).tiny)
     at_nodes = CubicSpline(y, table)(nodes)
     # The error goes with a power of the step: squared steps know better than counts where it is.
     windows = statistics.time_squared * (statistics.n_windows / statistics.time_squared.sum())
     slopes = np.split(windows.sum(axis=0)[:, None] * at_nodes[:, 5:], 3, axis=1)
-    product, *squares = at_nodes[:, 2:5].T
-    correlation = product / np.sqrt(np.prod(np.maximum(squares, np.finfo(float).tiny), axis=0))
     mean = windows * at_nodes[:, 0], windows * at_nodes[:, 1]
-    return Expectations(*mean, correlation.clip(-1, 1), *slopes)
+    return Expectations(*mean, at_nodes[:, 2].clip(-1, 1), *slopes)
 
 
 def _generator(b: Floats, a: Floats, width: float) -> Floats:
-    """Make a chain of cells whose mean step is b, with ends that reflect; (n, n).
+    """Make a chain of cells whose steps have the mean b and the variance a; (n, n).
 
-    Rates are those of Scharfetter and Gummel, positive for any drift.
+    Its ends reflect. Where a is below |b| times the width, rates stay positive as for that a: where
+    noise vanishes, every excess counts, since the equations weight by 1/a².
     """
-    peclet = 2 * b * width / a
-    up, down = a / (2 * width**2) * np.stack([_bernoulli(-peclet), _bernoulli(peclet)])
+    both = np.maximum(a, np.abs(b) * width) / (2 * width**2)
+    up, down = both + b / (2 * width), both - b / (2 * width)
     up[-1] = down[0] = 0.0
     return np.asarray(np.diag(up[:-1], 1) + np.diag(down[1:], -1) - np.diag(up + down))
-
-
-def _bernoulli(z: Floats) -> Floats:
-    """Compute z/(eᶻ − 1)."""
-    z = np.where(np.abs(z) < 1e-8, 1e-8, z.clip(max=500))
-    return np.asarray(z / np.expm1(z))
 
 
 def _of_step(
