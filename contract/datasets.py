@@ -47,10 +47,14 @@ class Layout(Document):
 
 
 class Variable(Document):
-    """A state variable: its standard name and its name in the file."""
+    """A state variable: its standard name, its symbol, and its name in the file."""
 
     name: Name
-    """Standard name: x, y, z, x4, …"""
+    """Standard name: x, y, z, x4, …; the key of the variable in every document."""
+    symbol: Name = Field(default_factory=lambda given: given["name"])
+    """Word for the variable in equations, sentences and plots, made from the column's name:
+    `Position` for `Position (µm)`; the standard name if the file names no columns. Parameters and
+    terms of a job may use it instead of the standard name."""
     column: Annotated[str, Field(max_length=200)] | None = None
     """Name of the column in the file; null if the file names no columns."""
     unit: str | None = None

@@ -21,7 +21,8 @@ class ModelTerms(Document):
         dict[Name, Coefficients],
         Field(min_length=1, max_length=64, examples=[{"x": {"x": 1.0, "x^3": -1.0}}]),
     ]
-    """Drift b: the coefficients of its terms, by variable [state/time]."""
+    """Drift b: the coefficients of its terms, by variable [state/time]. The variables may have any
+    names; they are x, y, z, … in this order in the result's keys."""
     diffusion: Annotated[
         dict[Name, Coefficients],
         Field(min_length=1, max_length=2080, examples=[{"x,x": {"1": 0.25}}]),

@@ -61,7 +61,8 @@ class Term(Document):
     """
 
     term: str
-    """The term as in the library, e.g. `x^3`."""
+    """The term as in the library, e.g. `x^3`, in the standard names x, y, z, … For an angle x of
+    period P, `sin(x)` means sin(2πx/P)."""
     value: float
     """Coefficient; 0 if the term was not selected."""
     active: bool
@@ -86,8 +87,8 @@ class Component(Document):
     """One component of the drift or of the diffusion tensor."""
 
     expression: str
-    """The selected terms as a formula, with coefficients rounded according to their standard
-    errors."""
+    """The selected terms as a formula in the variables' symbols, with rounded coefficients. Terms
+    of an angle are functions of its value, e.g. `sin(2*pi*phi/360)`."""
     terms: tuple[Term, ...]
     """Every candidate term."""
     covariance: Values | None = None
@@ -108,6 +109,12 @@ class Model(Document):
     """Drift b, by variable [state/time]."""
     diffusion: dict[str, Component]
     """Diffusion a, by pair of variables, e.g. `x,x` [state²/time]."""
+    symbols: dict[str, str] = {}
+    """Symbol of each variable, by standard name: its word in `expression` and in sentences."""
+    periodic: dict[str, float] = {}
+    """Period P of each angle [state]."""
+    domain: dict[str, Interval] = {}
+    """Declared bounds of the variables [state]."""
     convention: str = "Itô; diffusion a = σσᵀ = 2D"
     """Definition of drift and diffusion."""
 
@@ -179,7 +186,7 @@ class DataSummary(Document):
     """Summary of the data that the result is based on."""
 
     variables: tuple[dict[str, str | None], ...]
-    """`name`, `column` and `unit` of each variable."""
+    """`name`, `symbol`, `column` and `unit` of each variable."""
     n_trajectories: int
     """Number of trajectories."""
     n_increments: int

@@ -1,20 +1,21 @@
 """The grammar of a model's terms, `x^3`, `sin(2*x)`, `x/(1+x^2)`: a text becomes a tree.
 
-A term is made of numbers, variables, + − * / ^, parentheses, and the functions of `FUNCTIONS`. The
-client is a distribution of its own and holds a copy of this file; a test holds both equal.
+A term is made of numbers, pi, variables, + − * / ^, parentheses, and the functions of `FUNCTIONS`.
+The client is a distribution of its own and holds a copy of this file; a test holds both equal.
 """
 
 import ast
-import re
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
 FUNCTIONS = ("sin", "cos", "exp", "tanh", "sqrt", "log")
+PI = "pi"
+"""The word for π; no variable has this name, nor that of a function."""
 LONGEST = 200
 """Number of characters of the longest term."""
 
 _FIRST_VARIABLES = ("x", "y", "z")
-_VARIABLE = re.compile(r"[xyz]|x(?:[4-9]|[1-9]\d+)", re.ASCII)
 _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "^"}
 _LARGEST = 1e300
 _EXAMPLES = "Write it like x^2, x*y, sin(2*x) or x/(1+x^2)."
@@ -72,7 +73,7 @@ def variable_name(index: int) -> str:
 def parse(text: str, variables: tuple[str, ...] | None = None) -> Tree:
     """Parse a term into its tree. Nothing in the text is ever run as code.
 
-    variables   the names that may occur; None: any of x, y, z, x4, x5, …
+    variables   the names that may occur; None: any
 
     Raises NotATerm, which names what is not understood and where.
     """
@@ -124,12 +125,14 @@ def _tree(node: ast.expr, text: str, variables: tuple[str, ...] | None) -> Tree:
             pass
         case ast.Constant(value=int() | float() as value) if abs(value) < _LARGEST:
             return Number(float(value))
+        case ast.Name(id=name) if name == PI:
+            return Number(math.pi)
         case ast.Name(id=name):
-            if _VARIABLE.fullmatch(name) if variables is None else name in variables:
+            if name not in FUNCTIONS if variables is None else name in variables:
                 return Variable(name)
-            known = f"the variables here are {', '.join(variables or ())}"
-            known = "variables are x, y, z, x4, x5, …" if variables is None else known
-            raise NotATerm(text, f"names {name!r}; {known}")
+            if variables is None:
+                raise NotATerm(text, f"names the function {name} without its argument")
+            raise NotATerm(text, f"names {name!r}; the variables here are {', '.join(variables)}")
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return Binary("*", Number(-1.0), _tree(operand, text, variables))
         case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _OPERATORS:

@@ -46,7 +46,7 @@ def create_app(
         queue=queue or CeleryQueue(settings.redis_url),
         keys=KeyRing(settings.key_file),
         admission=Admission(settings, stores),
-        metrics=Metrics(stores.jobs, settings.worker_silence_seconds),
+        metrics=Metrics(stores.jobs, settings),
         reading=ReadingTurns(settings.readers),
         watch=JobWatch(stores.jobs, stopping),
         traces=traces("service"),
@@ -60,6 +60,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         separate_input_output_schemas=False,
+        generate_unique_id_function=interface.operation_id,
         redirect_slashes=False,
     )
     app.state.context = context

@@ -11,6 +11,7 @@ from prometheus_client import (
     CONTENT_TYPE_LATEST,
     CollectorRegistry,
     Counter,
+    Gauge,
     Histogram,
     ProcessCollector,
     generate_latest,
@@ -24,6 +25,8 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 from contract.messages import QUEUES, QueueName
+from service.settings import ServiceSettings
+from storage.disk import free_bytes
 from storage.redis.jobs import JobStore
 from storage.stores import StoreUnavailable
 
@@ -35,9 +38,20 @@ NOWHERE = "(none)"
 class Metrics:
     """The metrics of one application, with a registry of their own."""
 
-    def __init__(self, jobs: JobStore, worker_silence_seconds: float) -> None:
+    def __init__(self, jobs: JobStore, settings: ServiceSettings) -> None:
         self._registry = CollectorRegistry()
-        self._registry.register(_Jobs(jobs, worker_silence_seconds))
+        self._registry.register(_Jobs(jobs, settings.worker_silence_seconds))
+        free = Gauge(
+            "itoscope_disk_free_bytes",
+            "Free space of the disk that holds the data folder.",
+            registry=self._registry,
+        )
+        free.set_function(lambda: free_bytes(settings.data_dir))
+        Gauge(
+            "itoscope_disk_min_free_bytes",
+            "Free space below which jobs and uploads are refused.",
+            registry=self._registry,
+        ).set(settings.min_free_bytes)
         ProcessCollector(registry=self._registry)
         labels = ("method", "route")
         self._answers = Counter(

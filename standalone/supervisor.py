@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from types import FrameType
 from standalone.errors import Failed
 
 MAX_LOG_BYTES = 10_000_000
-"""Size above which a log is renamed to `<name>.log.1` when its program starts."""
+"""Size above which a log is copied to `<name>.log.1` and begins anew."""
 STABLE_SECONDS = 60.0
 """Time after which a program that dies starts again after 1 s; others wait 1, 2, 4 … 30 s."""
 REFUSED = 2
@@ -149,6 +150,8 @@ class Supervisor:
 
     def _look_after(self, child: Child) -> None:
         program = child.program
+        if isinstance(program.log, Path):
+            _rotate(program.log)
         if child.restart_at is not None:
             if time.monotonic() >= child.restart_at:
                 child.process = self._spawn(program)
@@ -186,8 +189,6 @@ class Supervisor:
         with contextlib.ExitStack() as stack:
             output: int | None
             if isinstance(program.log, Path):
-                if program.log.exists() and program.log.stat().st_size > MAX_LOG_BYTES:
-                    program.log.replace(program.log.with_name(program.log.name + ".1"))
                 output = stack.enter_context(program.log.open("ab")).fileno()
             else:
                 output = program.log
@@ -227,6 +228,16 @@ class Supervisor:
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         self._urgent = self.stopping
         self.stopping = True
+
+
+def _rotate(log: Path) -> None:
+    # The program keeps its descriptor, which appends: it goes on at the log's new end. A line
+    # written between copy and truncation is lost, and all of it on a full disk, which it would fill
+    # further.
+    if log.exists() and log.stat().st_size > MAX_LOG_BYTES:
+        with contextlib.suppress(OSError):
+            shutil.copyfile(log, log.with_name(log.name + ".1"))
+        os.truncate(log, 0)
 
 
 def _in_words(status: int) -> str:

@@ -1,7 +1,9 @@
 """Settings from environment variables, or from files of the same names in a folder of secrets."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -12,6 +14,19 @@ from pydantic_settings.exceptions import SettingsError
 DAY = 86_400.0
 PREFIX = "ITOSCOPE_"
 _FOLDER = f"{PREFIX}SECRETS_DIR"
+
+NAMES = frozenset({
+    "allow_weak_durability", "api_key_file", "blob_url", "body_idle_seconds", "data_dir",
+    "fan_out_increments", "host", "job_memory_bytes", "keep_records_days", "keep_results_days",
+    "large_job_seconds", "lease_seconds", "max_job_bytes", "max_json_bytes", "max_open_jobs",
+    "max_open_jobs_of_tenant", "max_requests_per_minute", "max_stored_bytes",
+    "max_upload_bytes", "max_upload_numbers", "min_free_bytes", "niceness", "port", "queues",
+    "readers", "redis_url", "secrets_dir", "shutdown_seconds", "threads", "webhook_hosts",
+    "webhook_networks", "worker_processes", "worker_silence_seconds",
+})  # fmt: skip
+"""Settings of all processes. Each process meets those of the others in its environment, too."""
+OTHER_NAMES = frozenset({"api_key", "compiled_dir", "url"})
+"""Variables that are no setting of a process: the client's, and the image's compiled loops."""
 
 _Settings = TypeVar("_Settings", bound="Settings")
 
@@ -82,8 +97,14 @@ class StoreSettings(Settings):
 
 
 def read(kind: type[_Settings]) -> _Settings:
-    """Read the settings of one process from its environment. Raise BadSettings."""
+    """Read the settings of one process from its environment.
+
+    Raises BadSettings, also for a variable or a file that has the prefix but is no setting.
+    """
     folder = os.environ.get(_FOLDER)
+    _refuse_unknown(
+        [*os.environ, *(os.listdir(folder) if folder and Path(folder).is_dir() else ())]
+    )
     try:
         # A path that is no folder is refused where the setting itself is validated.
         known = folder if folder is not None and Path(folder).is_dir() else None
@@ -95,3 +116,13 @@ def read(kind: type[_Settings]) -> _Settings:
         raise BadSettings("; ".join(faults)) from None
     except SettingsError as error:
         raise BadSettings(f"{_FOLDER}: {error.__cause__ or error}") from None
+
+
+def _refuse_unknown(names: Iterable[str]) -> None:
+    known = NAMES | OTHER_NAMES
+    for name in names:
+        plain = name.lower().removeprefix(PREFIX.lower())
+        if name.upper().startswith(PREFIX) and plain not in known:
+            close = get_close_matches(plain, known, n=1)
+            meant = f"; did you mean {PREFIX}{close[0].upper()}?" if close else ""
+            raise BadSettings(f"{name}: there is no such setting{meant}")

@@ -1,4 +1,4 @@
-"""Writing that survives a power cut, and folders that are deleted with the process that made them.
+"""Writing that survives a power cut, folders deleted with the process that made them, free space.
 
 A file is written aside, synced and renamed, so that no reader sees half of it. A lock, which no
 process keeps beyond its death, shows whether a folder's process still lives.
@@ -126,3 +126,10 @@ def _is_abandoned(lock: int) -> bool:
     except OSError:
         return time.time() - os.fstat(lock).st_mtime > ABANDONED_SECONDS
     return True
+
+
+def free_bytes(folder: Path) -> int:
+    """Return the free space of the disk that holds a folder, or will hold it [bytes]."""
+    if not folder.exists():
+        return free_bytes(folder.absolute().parent)
+    return shutil.disk_usage(folder).free

@@ -43,6 +43,7 @@ SHARING = {
     "tests/acceptance/test_bad_input.py",
     "tests/acceptance/test_cases.py",
     "tests/acceptance/test_examples.py",
+    "tests/acceptance/test_generated_clients.py",
     "tests/acceptance/test_generator_table.py",
     "tests/acceptance/test_one_curl.py",
     "tests/acceptance/test_real_data.py",

@@ -16,7 +16,7 @@ from service.web.model_view import model_view
 from worker.analysis import Analysed, analyse_process
 from worker.comparison.plot_data import Picture
 from worker.generator.uncertainty.confidence_intervals import intervals_over
-from worker.jobs.generator import describe
+from worker.jobs.generator import describe, in_standard_names
 from worker.jobs.parameters import analysis_settings_of, process_of
 
 
@@ -26,7 +26,7 @@ def answer(family: list[dict[str, Any]]) -> dict[str, Any]:
     reference = analyse_process(process_of(terms[0]), analysis_settings_of(job.analysis))
     spread = intervals_over([process_of(model) for model in terms[1:]], reference, 0.9)
     found = (Analysed(reference.report, spread), Picture())
-    result = describe("job_1", job, terms[0], found, 0.0)
+    result = describe("job_1", job, in_standard_names(terms[0]), found, 0.0)
     return {
         "document": result.model_dump(mode="json", by_alias=True),
         "figures": [asdict(figure) for figure in model_view(result).figures],

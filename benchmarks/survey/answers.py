@@ -95,7 +95,8 @@ def _terms(
     answer: IdentifiedModel, system: System, design: Design, truth: Truth, states: Floats
 ) -> tuple[list[Row], dict[str, int]]:
     """Return every true term, and the number of false ones by component."""
-    model = model_of(answer, 0.95)
+    # Without periods, angles keep the terms of the phase that the true ones have.
+    model = model_of(answer, IdentificationParameters(), 0.95)
     rows, false = [], {}
     for component, fitted in {**model.drift, **model.diffusion}.items():
         known = true_terms(system, design, truth, states, component)

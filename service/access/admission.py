@@ -3,17 +3,16 @@
 Every refusal comes before anything breaks, changes nothing, and says when or how to go on.
 """
 
-import shutil
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from service.errors import Refusal
 from service.settings import ServiceSettings
+from storage.disk import free_bytes
 from storage.stores import Stores
 
 MEMORY_MARK = 0.9
@@ -161,13 +160,13 @@ class Admission:
 
     def _check_room(self, size: int, reserved: int) -> int:
         """Return the free bytes beyond the guard and what is reserved, `size` at least."""
-        free = shutil.disk_usage(_existing(self._settings.data_dir)).free
-        left = free - self._settings.min_free_bytes - reserved
+        left = free_bytes(self._settings.data_dir) - self._settings.min_free_bytes - reserved
         if left < size:
             raise Refusal(
                 "storage-full",
-                "The disk is nearly full. Nothing was saved.",
-                "Delete datasets that are no longer needed, or contact the operator.",
+                "The disk is nearly full.",
+                "Nothing was saved. Delete datasets that are no longer needed, or contact the "
+                "operator.",
                 headers={"Retry-After": "60"},
             )
         return left
@@ -198,7 +197,3 @@ class _Remembered:
 
     def forget(self, name: str) -> None:
         self._found.pop(name, None)
-
-
-def _existing(folder: Path) -> Path:
-    return folder if folder.exists() else _existing(folder.absolute().parent)

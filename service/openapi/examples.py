@@ -73,7 +73,7 @@ _DATASET = Dataset(
         format="csv",
         layout=Layout(time_column="t", state_columns=("voltage",)),
         assumptions=("column 1 ('t') is time",),
-        variables=(Variable(name="x", column="voltage"),),
+        variables=(Variable(name="x", symbol="voltage", column="voltage"),),
         n_trajectories=1,
         n_segments=1,
         n_samples=4,

@@ -1,11 +1,13 @@
 """The OpenAPI document of the application, and the page that shows it to people."""
 
 import json
+import re
 from html import escape
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
 
 from contract.datasets import Layout
@@ -27,6 +29,14 @@ _HAND_MADE: dict[str, TypeAdapter[Any]] = {
 }
 """Schemas of bodies that FastAPI does not know, because the routes read or write them."""
 
+_TAGS = {
+    "datasets": "Uploaded trajectories: what was read from them, and a preview.",
+    "jobs": "Identifications and analyses: submit, follow, cancel and fetch the result.",
+    "webhooks": "Messages that the service sends when a job has ended.",
+    "schemas": "JSON Schemas of the documents, and presets of parameters.",
+    "health": "State of the service for orchestrators and monitors.",
+}
+
 _DESCRIPTION = """Upload trajectories, start a job, follow its progress and fetch the model.
 Every error response is a problem document (RFC 9457) with a stable `code`, the invalid fields and
 hints."""
@@ -39,7 +49,8 @@ _JOB_ENDED = {
     "`/v1/webhooks/secret`. It is delivered at least once, always with the same `webhook-id`. "
     "Respond with 2xx within five seconds; otherwise delivery is repeated for three days. 410 "
     "stops it.",
-    "operationId": "job_ended",
+    "operationId": "jobEnded",
+    "tags": ["webhooks"],
     "parameters": [
         {
             "name": name,
@@ -72,6 +83,12 @@ _DEPRECATION = headers(
 )
 
 
+def operation_id(route: APIRoute) -> str:
+    """Name an operation after its function: `submitJob` for `submit_job`."""
+    first, *words = route.name.split("_")
+    return first + "".join(word.capitalize() for word in words)
+
+
 def document(app: FastAPI) -> dict[str, Any]:
     """Build the OpenAPI 3.1 document of the application."""
     made = get_openapi(
@@ -81,12 +98,19 @@ def document(app: FastAPI) -> dict[str, Any]:
         description=_DESCRIPTION,
         routes=app.routes,
         separate_input_output_schemas=False,
+        tags=[{"name": name, "description": text} for name, text in _TAGS.items()],
+        servers=[{"url": "/", "description": "The service that this document came from."}],
+        license_info={"name": "BSD 3-Clause", "identifier": "BSD-3-Clause"},
     )
     components = made["components"]["schemas"]
     for name, adapter in _HAND_MADE.items():
         schema = adapter.json_schema(ref_template="#/components/schemas/{model}")
         components.update(schema.pop("$defs", {}))
         components[name] = schema
+    for schema in components.values():
+        _plain(schema)
+    for name in ("HTTPValidationError", "ValidationError"):
+        del components[name]  # FastAPI's own; the problem document replaces them
     made["components"]["schemas"] = dict(sorted(components.items()))
     made["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
     for path, operations in made["paths"].items():
@@ -98,8 +122,35 @@ def document(app: FastAPI) -> dict[str, Any]:
     return whole
 
 
+def _plain(schema: Any) -> None:
+    """Write a schema so that generators of clients and linters understand it.
+
+    A tuple repeats its parts as `items`, though its `maxItems` allows no more: Spectral asks for
+    them, and neither it nor openapi-python-client understands `false`. A default that only
+    repeats the defaults of the schema it refers to is left out: openapi-python-client drops the
+    whole object for it. One word among other types is an `enum`: as a `const` the same generator
+    reads nothing but this word.
+    """
+    if isinstance(schema, list):
+        for part in schema:
+            _plain(part)
+    elif isinstance(schema, dict):
+        if "prefixItems" in schema:
+            parts = schema["prefixItems"]
+            alike = all(part == parts[0] for part in parts)
+            schema["items"] = parts[0] if alike else {"anyOf": parts}
+        if isinstance(schema.get("default"), dict) and ("$ref" in schema or "anyOf" in schema):
+            del schema["default"]
+        for one in schema.get("anyOf", ()):
+            if "const" in one:
+                one["enum"] = [one.pop("const")]
+        for part in schema.values():
+            _plain(part)
+
+
 def _finish(path: str, operation: dict[str, Any]) -> None:
     """Add the problems' media type, the common headers and the need for a key to an operation."""
+    operation["responses"]["500"] = {"description": "An error of the service's own."}
     for status, response in operation["responses"].items():
         if len(response.get("content", {})) > 1 and not response["content"].get(
             "application/json", {"": ""}
@@ -121,6 +172,8 @@ def _add_examples(made: dict[str, Any]) -> None:
     """Add the examples of requests, responses and problems to the document."""
     by_status: dict[str, dict[str, Any]] = {}
     for code, (status, title) in CODES.items():
+        if status == 405:  # no answer of an operation
+            continue
         value = problem(status, code, title, f"{title}.").model_dump(mode="json")
         made["components"].setdefault("examples", {})[code] = {"summary": title, "value": value}
         by_status.setdefault(str(status), {})[code] = {"$ref": f"#/components/examples/{code}"}
@@ -172,23 +225,38 @@ curl ADDRESS/v1/jobs/JOB/result"""
 def page(document: dict[str, Any]) -> str:
     """Build the HTML that lists every operation with its parameters, bodies and responses."""
     operations = [
-        _operation(method, path, operation)
+        (method, path, operation)
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     ]
+    index = "".join(
+        f'<li><a href="#{operation["operationId"]}">{_heading(method, path)}</a>'
+        for method, path, operation in operations
+    )
     title = escape(document["info"]["title"])
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{title} API</title><style>{_STYLE}</style></head><body>
+<nav aria-label="Site"><a href="/">{title}</a></nav><main>
 <h1>{title} API</h1>
 <p>{escape(document["info"]["summary"])}</p>
-<p>{escape(document["info"]["description"])}</p>
+<p>{_prose(document["info"]["description"])}</p>
 <p>For programs: <a href="/openapi.json">openapi.json</a>,
 <a href="/v1/schemas">JSON Schemas</a>.</p>
 <pre>{escape(_EXAMPLE)}</pre>
-{"".join(operations)}
-</body></html>
+<nav aria-label="Operations"><ul>{index}</ul></nav>
+{"".join(_operation(*operation) for operation in operations)}
+</main></body></html>
 """
+
+
+def _prose(text: str) -> str:
+    """Write text with words in backticks as HTML."""
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text))
+
+
+def _heading(method: str, path: str) -> str:
+    return f"<code>{method.upper()} {escape(path)}</code>"
 
 
 def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
@@ -204,9 +272,9 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
         (status, response["description"]) for status, response in operation["responses"].items()
     ]
     tables = _table("Parameters", parameters) + _table("Body", bodies) + _table("Answers", answers)
-    heading = f"<code>{method.upper()} {escape(path)}</code> {escape(operation['summary'])}"
-    return f"""<section><h2>{heading}</h2>
-<p>{escape(operation.get("description", ""))}</p>{tables}</section>
+    heading = f"{_heading(method, path)} {escape(operation['summary'])}"
+    return f"""<section id="{operation["operationId"]}"><h2>{heading}</h2>
+<p>{_prose(operation.get("description", ""))}</p>{tables}</section>
 """
 
 
@@ -221,7 +289,7 @@ def _table(heading: str, rows: list[tuple[str, str]]) -> str:
     if not rows:
         return ""
     lines = "".join(
-        f"<tr><td><code>{escape(name)}</code></td><td>{escape(meaning)}</td></tr>"
+        f"<tr><td><code>{escape(name)}</code></td><td>{_prose(meaning)}</td></tr>"
         for name, meaning in rows
     )
     return f"<table><tr><th>{heading}</th></tr>{lines}</table>"

@@ -8,6 +8,7 @@ _BRACKETED = re.compile(r"^(?P<name>.*?)\s*[\[({](?P<unit>[^\])}]{1,40})[\])}]\s
 _SLASHED = re.compile(r"^(?P<name>[^/]+?)\s*/\s*(?P<unit>[^/\s].{0,19})$")
 _LOGGER = re.compile(r"^(?P<name>[^,]+), (?P<unit>[^\s,():]{1,12})\s*\((?:LGR|SEN) S/N: [^)]*\)$")
 _SUFFIXED = re.compile(r"^(?P<name>.+?)[_. ](?P<unit>[A-Za-zµμ%°]{1,10})$")
+_POSITION = re.compile(r"column \d+")
 
 
 def words(text: str) -> frozenset[str]:
@@ -167,6 +168,11 @@ def split_unit(name: str) -> tuple[str, str | None]:
         ):
             return match["name"], match["unit"]
     return name, None
+
+
+def is_position(name: str) -> bool:
+    """Return whether a name is that of a column without one, by its number: `column 3`."""
+    return bool(_POSITION.fullmatch(name))
 
 
 def bare(name: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar.names import symbols_of
 from grammar.terms import variable_name
 from service.readers.columns import record_of
 from service.readers.errors import UnreadableData
@@ -22,7 +23,7 @@ from service.readers.formats.arrays import (
     rows_are_trajectories,
 )
 from service.readers.formats.sniffing import Format
-from service.readers.names import standard_time_unit
+from service.readers.names import is_position, split_unit, standard_time_unit
 from service.readers.options import Layout, Limits, Notes
 from service.readers.segments import Segmented, segmented
 from service.readers.table import Floats, Record, Variable
@@ -248,10 +249,13 @@ def report_of(
         "variables": [
             {
                 "name": variable_name(j),
+                "symbol": symbol,
                 "column": (variable.column or "")[:200] or None,
                 "unit": variable.unit,
             }
-            for j, variable in enumerate(record.variables)
+            for j, (variable, symbol) in enumerate(
+                zip(record.variables, _symbols(record.variables), strict=True)
+            )
         ],
         "time_unit": record.time_unit,
         "n_trajectories": read.n_trajectories,
@@ -274,6 +278,18 @@ def report_of(
         "n_duplicate_times": notes.n_duplicate_times,
         "warnings": notes.warnings,
     }
+
+
+def _symbols(variables: Sequence[Variable]) -> tuple[str, ...]:
+    """Make the symbols of the variables from the names of their columns, without the units."""
+    columns = [v.column if v.column and not is_position(v.column) else None for v in variables]
+    words = [split_unit(column)[0] if column else None for column in columns]
+    # Of `x_nm` and `x_um` the units are what tells them apart.
+    distinct = [
+        column if words.count(word) > 1 else word
+        for column, word in zip(columns, words, strict=True)
+    ]
+    return symbols_of(distinct)
 
 
 def _steps(read: Segmented) -> Floats:
@@ -317,4 +333,4 @@ def _title(record: Record, j: int) -> str:
     column = record.variables[j].column
     if not column:
         return f"'{variable_name(j)}'"
-    return column if column.startswith("column ") else f"column '{column}'"
+    return column if is_position(column) else f"column '{column}'"

@@ -15,6 +15,7 @@ from contract.identification import IdentificationParameters
 from contract.jobs import DataJob, GeneratorJob, InlineData, Job, host_allowed
 from contract.kinds import JOB_REQUEST, KINDS
 from contract.problems import ProblemError
+from contract.symbols import faults_of_words, symbols_of_dataset
 from service.dependencies import Context
 from service.errors import Refusal
 from service.readers import strict_json
@@ -258,22 +259,17 @@ async def _known_dataset(context: Context, tenant: str, dataset_id: str) -> Data
 
 
 def _check_variables(job: DataJob, dataset: Dataset) -> None:
-    """Check that bounds and periods belong to variables of the dataset."""
-    columns = {variable.name: variable.column for variable in dataset.report.variables}
+    """Check that bounds, periods and terms name variables of the dataset."""
+    symbols = symbols_of_dataset(dataset)
     faults = tuple(
-        ProblemError(
-            detail="is not a variable of this dataset",
-            pointer=pointer(*place.split("/"), field, name),
-        )
+        ProblemError(detail=detail, pointer=pointer(*place.split("/"), *steps))
         for place, parameters in job.parameter_sets().items()
-        for field in ("periodic", "domain")
-        for name in getattr(parameters, field)
-        if name not in columns
+        for steps, detail in faults_of_words(parameters, symbols)
     )
     if faults:
         names = ", ".join(
-            name if column is None else f"{name} (column {column})"
-            for name, column in columns.items()
+            v.symbol if v.column in (None, v.symbol) else f"{v.symbol} (column {v.column})"
+            for v in dataset.report.variables
         )
         raise _invalid("The job", faults, (f"The variables are {names}.",))
 

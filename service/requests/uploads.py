@@ -213,8 +213,10 @@ async def form(
 
 
 def layout(request: Request, query: Layout, part: bytes | None) -> Layout | None:
-    """Merge the layouts given by query parameters and by the JSON part `layout`; None without any.
+    """Merge the layouts given by query parameters and by the JSON part `layout`.
 
+    A layout of nothing but defaults is None: generated clients send the defaults along, with a
+    dataset that was read already, too.
     Query parameters take precedence. Column names may be repeated parameters or one list with
     commas. Raises Refusal (invalid-json, invalid-request).
     """
@@ -228,8 +230,6 @@ def layout(request: Request, query: Layout, part: bytes | None) -> Layout | None
         if not isinstance(document, dict):
             raise Refusal("invalid-request", "The layout must be a JSON object.")
         given = {**document, **given}
-    if not given:
-        return None
     try:
         found = Layout.model_validate(given)
     except ValidationError as error:
@@ -240,7 +240,7 @@ def layout(request: Request, query: Layout, part: bytes | None) -> Layout | None
             errors=faults,
         ) from None
     deprecation.note(request, deprecation.used(found, given))
-    return found
+    return None if found == Layout() else found
 
 
 def _extended_filename(request: Request) -> str | None:

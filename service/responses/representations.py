@@ -56,7 +56,7 @@ def json_content(schema: str) -> dict[str, Any]:
     return {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
 
 
-BINARY = {"type": "string", "contentMediaType": "application/octet-stream"}
+BINARY = {"type": "string", "format": "binary", "contentMediaType": "application/octet-stream"}
 
 
 def form_content(required: str, **documents: str) -> dict[str, Any]:

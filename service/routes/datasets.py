@@ -55,7 +55,7 @@ _ACCEPTED: dict[str, Any] = {
     },
     openapi_extra={"requestBody": {"required": True, "content": _ACCEPTED}},
 )
-async def create_dataset(
+async def upload_dataset(
     request: Request, context: Context, tenant: Tenant, query: Annotated[Layout, Query()]
 ) -> Response:
     """Send a file as the body, or as part `file` of a multipart form.
@@ -131,7 +131,7 @@ Points = Annotated[
         **problems(401, 404, 422, 503),
     },
 )
-async def get_preview(
+async def get_dataset_preview(
     request: Request, context: Context, tenant: Tenant, dataset_id: str, points: Points = 2000
 ) -> Response:
     """Return the longest segments, downsampled, and a histogram of each variable.

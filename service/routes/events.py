@@ -66,7 +66,7 @@ LastEvent = Annotated[
         **problems(401, 404, 410, 422, 503),
     },
 )
-async def follow_events(
+async def follow_job_events(
     request: Request, context: Context, tenant: Tenant, job_id: str, last_event_id: LastEvent = None
 ) -> Response:
     """Follow every change from the start, then each as it happens.
@@ -158,7 +158,7 @@ class WebhookSecret(Document):
     response_model=WebhookSecret,
     responses=problems(401, 503),
 )
-def get_secret(
+def get_webhook_secret(
     request: Request, context: Context, tenant: Annotated[str, Depends(writer_of)]
 ) -> Response:
     """Return the secret with which your webhooks are signed; it is created on the first request.

@@ -37,14 +37,14 @@ class Readiness(Document):
 
 
 @router.get("/healthz", summary="Check that the process runs")
-async def healthz() -> Health:
+async def get_health() -> Health:
     """Return 200 as long as the process runs, without checking anything else."""
     return Health(status="ok")
 
 
 @router.get("/readyz", summary="Check that jobs can be accepted and run", responses=problems(503))
-async def readyz(context: Context, response: Response) -> Readiness:
-    """Return 200 if the store responds and a worker reported recently.
+async def get_readiness(context: Context, response: Response) -> Readiness:
+    """Return 200 if the store responds, a worker reported recently, and there is room for jobs.
 
     503 says which of them is missing.
     """
@@ -52,6 +52,8 @@ async def readyz(context: Context, response: Response) -> Readiness:
     silence, jobs = context.settings.worker_silence_seconds, context.stores.jobs
 
     def look() -> tuple[int, dict[QueueName, int]]:
+        context.admission.job()
+        context.admission.body(1)
         return jobs.workers_alive(silence), workers_by_queue(jobs, silence)
 
     try:
@@ -62,6 +64,13 @@ async def readyz(context: Context, response: Response) -> Readiness:
             "store-unavailable",
             f"The job store did not respond within {LONGEST_LOOK:g} seconds.",
             headers={"Retry-After": str(RETRY_SECONDS)},
+        ) from None
+    except Refusal as full:
+        raise Refusal(
+            "not-ready",
+            f"{full.detail} New jobs and uploads are refused; accepted jobs go on.",
+            "Free space, or set ITOSCOPE_MIN_FREE_BYTES.",
+            headers={"Retry-After": "60"},
         ) from None
     if workers == 0:
         raise Refusal(
@@ -86,7 +95,7 @@ async def readyz(context: Context, response: Response) -> Readiness:
         **problems(401),
     },
 )
-def metrics(context: Context) -> Response:
+def get_metrics(context: Context) -> Response:
     """Return the numbers of jobs, workers and requests.
 
     They are the jobs waiting and running, the age of the oldest, the events of jobs and the time

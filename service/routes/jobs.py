@@ -100,7 +100,7 @@ class JobCheck(Document):
     },
     openapi_extra={"requestBody": {"required": True, "content": _ACCEPTED}, "parameters": [_WAIT]},
 )
-async def create_job(
+async def submit_job(
     request: Request,
     context: Context,
     tenant: Tenant,
@@ -238,7 +238,7 @@ async def get_job(request: Request, context: Context, tenant: Tenant, job_id: st
         **problems(401, 404, 406, 409, 410, 503),
     },
 )
-def get_result(request: Request, context: Context, tenant: Tenant, job_id: str) -> Response:
+def get_job_result(request: Request, context: Context, tenant: Tenant, job_id: str) -> Response:
     """Return the model with its errors and the quantities derived from it; 409 if there is none.
 
     With `Accept: application/x-npz` the response is an archive for `numpy.load`. It holds every

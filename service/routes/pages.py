@@ -1,6 +1,7 @@
 """Routes for people: the web page, its files and fragments, reports, and the API's reference."""
 
 import gzip
+import json
 from functools import cache
 from typing import Annotated
 
@@ -8,8 +9,10 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
+from contract.datasets import Dataset, DatasetPreview
 from contract.kinds import KINDS, RESULT
 from contract.results import ModelResult
+from grammar.spelling import in_symbols
 from service.dependencies import Context, Tenant
 from service.errors import Refusal
 from service.openapi import interface
@@ -86,7 +89,16 @@ async def dataset(context: Context, tenant: Tenant, dataset_id: str) -> Response
     """Show the content of a dataset and the form of the next job."""
     found = await run_sync(known_dataset, context, tenant, dataset_id)
     preview = await previewed(context, tenant, found, PREVIEW_POINTS)
-    return _piece(await run_sync(dataset_view, found, preview))
+    return _piece(await run_sync(dataset_view, *dataset_in_symbols(found, preview)))
+
+
+def dataset_in_symbols(dataset: Dataset, preview: DatasetPreview) -> tuple[Dataset, DatasetPreview]:
+    """Return a dataset and its preview in the file's symbols."""
+    symbols = {v.name: v.symbol for v in dataset.report.variables}
+    return (
+        Dataset.model_validate(in_symbols(dataset.model_dump(mode="json"))),
+        DatasetPreview.model_validate(in_symbols(preview.model_dump(mode="json"), symbols)),
+    )
 
 
 @router.get("/pages/jobs/{job_id}")
@@ -135,7 +147,7 @@ def _piece(html: str) -> Response:
         **problems(401, 404, 409, 410, 503),
     },
 )
-def get_report(request: Request, context: Context, tenant: Tenant, job_id: str) -> Response:
+def get_job_report(request: Request, context: Context, tenant: Tenant, job_id: str) -> Response:
     """Return the result as a page to keep, print or send; 409 if there is none.
 
     It opens offline, in any browser.
@@ -157,6 +169,9 @@ def get_report(request: Request, context: Context, tenant: Tenant, job_id: str) 
 
 
 def finished_job(context: Context, tenant: str, job_id: str) -> Finished:
-    """Return record and result of a job that succeeded. Raises Refusal as `stored_result` does."""
+    """Return record and result of a job that succeeded, in the file's symbols.
+
+    Raises Refusal as `stored_result` does.
+    """
     record, body = stored_result(context, tenant, job_id)
-    return Finished(record, RESULT.validate_json(body))
+    return Finished(record, RESULT.validate_python(in_symbols(json.loads(body))))

@@ -3,6 +3,7 @@
 Every term is a `<math>` element of its own, so that long equations wrap between terms.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -62,7 +63,7 @@ def term(text: str) -> Markup:
 
 def variable_name(name: str) -> Markup:
     """Typeset `x`, or x with its index."""
-    if name[1:].isdigit():
+    if name[1:].isdecimal():
         return Markup("<msub><mi>{}</mi><mn>{}</mn></msub>").format(name[:1], name[1:])
     return Markup("<mi>{}</mi>").format(name)
 
@@ -110,7 +111,8 @@ def _of(letter: str, argument: Markup) -> Markup:
 
 
 def _left_side(letter: str, names: Sequence[str], alone: bool) -> Markup:
-    variables = _EMPTY.join(variable_name(name) for name in names)
+    between = _EMPTY if all(len(name) == 1 for name in names) else Markup("<mo>,</mo>")
+    variables = between.join(variable_name(name) for name in names)
     if alone:
         return _math(_of(letter, variables) + _EQUALS)
     return _math(
@@ -131,6 +133,8 @@ def _expression(text: str) -> Markup:
 
 def _tree(tree: Tree, outside: int) -> Markup:
     match tree:
+        case Number(math.pi):
+            return Markup("<mi>π</mi>")
         case Number(value):
             return Markup("<mn>{}</mn>").format(
                 plain(value, 6).rstrip("0").rstrip(".") if value % 1 else int(value)

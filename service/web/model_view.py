@@ -36,7 +36,7 @@ def model_view(result: ModelResult) -> ResultView:
             "columns": {
                 name: units.columns[name]
                 for name in result.model.drift
-                if units.label(name) != name
+                if units.columns.get(name) not in (None, name)
             },
             "reason": sentences.without_distribution(result.generator.reason),
             "units": units,

@@ -143,15 +143,14 @@ class Units:
     columns: Mapping[str, str | None] = field(default_factory=dict)
 
     def label(self, name: str) -> str:
-        """Return the variable with its column, such as `x: voltage`."""
-        column = self.columns.get(name)
-        own = not column or column == name
-        return name if own else f"{name}: {self.column(name)[:LONGEST_COLUMN]}"
+        """Return the variable, with its column where that has another name: `S_P: S&P`."""
+        column = self.column(name)
+        return name if column == name else f"{name}: {column[:LONGEST_COLUMN]}"
 
     def column(self, name: str) -> str:
         """Return the column's name without the unit it may end with; `name` if there is none."""
         column, unit = self.columns.get(name) or name, self.state.get(name)
-        for end in (f"({unit})", f"[{unit}]") if unit else ():
+        for end in (f"({unit})", f"[{unit}]", f"/{unit}", f"_{unit}") if unit else ():
             column = column.removesuffix(end)
         return column.strip()
 

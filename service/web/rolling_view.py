@@ -82,10 +82,9 @@ def _fixed_points(
         times, places = [t for t, _ in found], [p.at for _, p in found]
         layers.dots(f"{name} (± 1 standard error)", times, places, errors, style)
     if layers.made:
-        title, up = (
-            "Stable and unstable fixed points",
-            Axis(units.label("x"), units.of_variable("x")),
-        )
+        name = next(iter(units.state))
+        title = "Stable and unstable fixed points"
+        up = Axis(units.label(name), units.of_variable(name))
         yield Plot("fixed-points", title, across, up, layers.made, "Fixed points in each window.")
 
 

@@ -58,8 +58,8 @@ def test_a_few_cases_of_each_kind_are_answered_right(served: Served) -> None:
 
 
 @pytest.mark.skipif(
-    os.environ.get("ITOSCOPE_ALL_CASES") != "1",
-    reason="all cases take minutes: set ITOSCOPE_ALL_CASES=1",
+    os.environ.get("ALL_CASES") != "1",
+    reason="all cases take minutes: set ALL_CASES=1",
 )
 def test_all_cases_but_those_of_later_releases_are_answered_right(served: Served) -> None:
     said, output = verdicts(served)

@@ -38,9 +38,10 @@ def result(
         "model": {
             "drift": {name: component(terms, error) for name, terms in drift.items()},
             "diffusion": {pair: component(terms, error) for pair, terms in diffusion.items()},
+            "domain": dict(domain or {}),
         },
         "generator": {"ergodic": True, "reason": None, **generator},
-        "warnings": [], "provenance": {"parameters": {"domain": dict(domain or {})}},
+        "warnings": [], "provenance": {"parameters": {}},
     }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from itoscope_client import MissingDependency, Model, SimulationError, errors
 from itoscope_client.cli.output import of_model
+from itoscope_client.models.rolling import Rolling
 from tests.client.documents import normal, result
 
 OU = result({"x": {"x": -1.0}}, {"x,x": {"1": 2.0}}, error=0.1, stationary=normal(0.0, 1.0))
@@ -263,3 +264,64 @@ class TestPictures:
             match=r"pip install matplotlib, or pip install 'itoscope-client\[plot\]'",
         ):
             Model(OU).plot()
+
+
+class TestNames:
+    """A result of a file with names, whose keys are x and y all the same."""
+
+    @staticmethod
+    def named() -> dict[str, Any]:
+        found = result(
+            {"x": {"sin(x)": -50.0, "y": 2.0}, "y": {"y": -1.0}},
+            {"x,x": {"1": 9.0}, "x,y": {"1": 0.5}, "y,y": {"1": 1.0}},
+            error=0.1,
+            domain={"y": [0.0, None]},
+            passages=[{**KNOWN, "from": {"x": [0.0, 9.0]}, "to": {"y": [1.0, None]}}],
+        )
+        symbols = {"x": "phi", "y": "S_P_500"}
+        found["model"] |= {"symbols": symbols, "periodic": {"x": 360.0}}
+        return found
+
+    def test_they_are_everywhere(self) -> None:
+        model = Model(self.named())
+        assert model.variables == ("phi", "S_P_500")
+        assert model.names == (
+            "b_phi: sin(2*pi*phi/360)",
+            "b_phi: S_P_500",
+            "b_S_P_500: S_P_500",
+            "a_phi,phi: 1",
+            "a_phi,S_P_500: 1",
+            "a_S_P_500,S_P_500: 1",
+        )
+        assert model.process.domain == {"S_P_500": (0.0, None)}
+        assert model.passages[0].start == {"phi": [0.0, 9.0]}
+        assert "<sub>phi,S_P_500</sub>" in model._repr_html_()
+
+    def test_both_words_are_understood(self) -> None:
+        model = Model(self.named())
+        for x, y in (("x", "y"), ("phi", "S_P_500")):
+            assert model.covariance("diffusion", f"{x},{y}").shape == (1, 1)
+            assert model.covariance("drift", x).shape == (2, 2)
+            assert model.known_passage({x: (0.0, 9.0)}, {y: (1.0, None)}) is not None
+            assert model.known_passage({y: (0.0, 9.0)}, {y: (1.0, None)}) is None
+
+    def test_an_angle_is_in_its_own_unit(self) -> None:
+        found = Model(self.named()).drift([[90.0, 3.0], [30.0, 0.0]])
+        assert found == pytest.approx(np.array([[-44.0, -3.0], [-25.0, 0.0]]), abs=1e-12)
+
+    def test_its_terms_stand_by_themselves(self) -> None:
+        source = Model({**self.named(), "kind": "sweep"}).source
+        assert source["drift"]["phi"] == {"sin(2*pi*phi/360)": -50.0, "S_P_500": 2.0}
+        assert source["periodic"] == {"phi": 360.0}
+        assert source["domain"] == {"S_P_500": [0.0, None]}
+
+    def test_windows_are_asked_in_both_words(self) -> None:
+        terms = [{"term": "x^3", "value": -1.0, "std_error": 0.1}]
+        window = {"begin": 0.0, "end": 1.0, "drift": terms, "diffusion": []}
+        rolling = Rolling(
+            {"data": {"variables": [{"name": "x", "symbol": "v"}]}, "windows": [window]}
+        )
+        for term in ("v^3", "x^3"):
+            assert rolling.coefficient(term)[0] == pytest.approx([-1.0])
+        with pytest.raises(LookupError, match=r"it has v\^3"):
+            rolling.coefficient("w")

@@ -34,6 +34,8 @@ def test_jobs_are_counted_by_what_they_do(service: Any) -> None:
     assert found["itoscope_job_events_total", "succeeded"] == 1
     assert found["itoscope_stage_seconds_count", "queued"] == 1
     assert found["itoscope_oldest_queued_seconds",] > 0
+    assert found["itoscope_disk_free_bytes",] > 0
+    assert found["itoscope_disk_min_free_bytes",] == 1e9
 
 
 def test_requests_are_counted_by_route_not_by_path(service: Any) -> None:

@@ -64,15 +64,17 @@ def test_output_of_a_child_goes_to_its_log(supervisor: Supervisor, tmp_path: Pat
     assert (tmp_path / "child.log").read_text().split() == ["out", "err"]
 
 
-def test_a_log_that_grew_long_is_put_aside(
+def test_a_log_that_grows_long_is_put_aside_while_its_program_runs(
     supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("standalone.supervisor.MAX_LOG_BYTES", 3)
-    (tmp_path / "child.log").write_text("long\n")
-    child = supervisor.start(shell(tmp_path, "echo new", ends=True))
-    assert supervisor.watch(lambda: child.process.poll() == 0, seconds=10)
+    monkeypatch.setattr("standalone.supervisor.MAX_LOG_BYTES", 4)
+    long = tmp_path / "child.log.1"
+    child = supervisor.start(
+        shell(tmp_path, f"echo long; until [ -e {long} ]; do sleep 0.05; done; echo new", ends=True)
+    )
+    assert supervisor.watch(lambda: child.process.poll() == 0, seconds=20)
+    assert long.read_text() == "long\n"
     assert (tmp_path / "child.log").read_text() == "new\n"
-    assert (tmp_path / "child.log.1").read_text() == "long\n"
 
 
 def test_death_of_a_child_that_others_need_is_a_failure_with_its_status_and_log(

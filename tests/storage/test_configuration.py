@@ -7,7 +7,7 @@ import pytest
 
 from service.settings import ServiceSettings
 from standalone.serve import StandaloneSettings
-from storage.configuration import BadSettings, Settings, read
+from storage.configuration import NAMES, BadSettings, Settings, read
 from worker.queue.settings import WorkerSettings
 
 KINDS = (ServiceSettings, WorkerSettings, StandaloneSettings)
@@ -68,3 +68,20 @@ def test_a_refusal_names_the_setting_and_keeps_its_value_to_itself(folder: Path)
     with pytest.raises(BadSettings, match="ITOSCOPE_LEASE_SECONDS") as refusal:
         read(WorkerSettings)
     assert "hush" not in str(refusal.value)
+
+
+def test_every_setting_of_every_process_is_known() -> None:
+    assert {name for kind in KINDS for name in kind.model_fields} == NAMES
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_misspelt_setting_is_refused_with_the_one_that_was_meant(
+    kind: type[Settings], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ITOSCOPE_PROT", "8001")
+    with pytest.raises(BadSettings, match=r"ITOSCOPE_PROT: .*mean ITOSCOPE_PORT\?"):
+        read(kind)
+    monkeypatch.delenv("ITOSCOPE_PROT")
+    (folder / "itoscope_redis_urls").touch()
+    with pytest.raises(BadSettings, match=r"itoscope_redis_urls: .*ITOSCOPE_REDIS_URL"):
+        read(kind)

@@ -113,7 +113,7 @@ BREAKAGE: dict[str, tuple[Callable[[Document], object], str]] = {
     "a key is always needed": (
         lambda d: d["paths"]["/v1/jobs"]["get"].update(security=[{"key": []}]), "a key"),
     "an operation is called otherwise": (
-        lambda d: d["paths"]["/v1/jobs"]["get"].update(operationId="jobs"), "list_jobs"),
+        lambda d: d["paths"]["/v1/jobs"]["get"].update(operationId="jobs"), "listJobs"),
 }  # fmt: skip
 
 

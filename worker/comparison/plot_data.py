@@ -11,7 +11,6 @@ from worker.comparison.empirical import Observed, observe
 from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.report import GeneratorReport
 from worker.identification.data.trajectories import Scales, Trajectories
-from worker.identification.estimation.goodness_of_fit import Misfit
 from worker.identification.identified_model import IdentifiedModel
 from worker.identification.model_sampling import DrawnModels
 
@@ -81,7 +80,6 @@ def curves_of(
     draws: DrawnModels[Any] | None,
     where: Range,
     confidence: float = 0.95,
-    misfit: Misfit | None = None,
 ) -> Curves:
     """Evaluate drift and diffusion of a process of one coordinate over an interval.
 
@@ -91,8 +89,6 @@ def curves_of(
     draws : models drawn around the estimate; None where there are none
     where : interval [state]
     confidence : share of the draws that the band holds at each point
-    misfit : difference of the data's drift from the model's; the band is widened to it where the
-        data contradict the model
     """
     grid = np.linspace(*where, POINTS)
     x = grid[:, None]
@@ -101,8 +97,6 @@ def curves_of(
     bands: tuple[Floats | None, Floats | None] = (None, None)
     if draws is not None and len(draws):
         bands = _bands(draws, grid, confidence)
-    if misfit is not None and bands[0] is not None:
-        bands = (misfit.widened(grid, b, bands[0], confidence), bands[1])
     return Curves(grid, Curve(b, bands[0]), Curve(a, bands[1]))
 
 
@@ -120,8 +114,9 @@ def _bands(draws: DrawnModels[Any], grid: Floats, confidence: float) -> tuple[Fl
     tail = (1 - confidence) / 2
     # Both are linear in the coefficients.
     functions = [draws.process_at(unit) for unit in np.eye(len(draws.centre))]
+    x = grid[:, None]
     with np.errstate(all="ignore"):
-        tables = [f.b(grid) for f in functions], [f.a(grid) for f in functions]
+        tables = [f.drift(x)[:, 0] for f in functions], [f.diffusion(x)[:, 0, 0] for f in functions]
         b, a = (
             np.quantile(draws.coefficients[:MOST] @ np.array(table), [tail, 1 - tail], axis=0)
             for table in tables
@@ -156,7 +151,7 @@ def of_answer(
     variances = answer.noise_variances or {}
     noise = [max(variances.get(name, 0.0), 0.0) for name in answer.drift]
     observed = observe(data, process, ends, scales[0].time, noise=noise)
-    drawn = _model(process, ends, answer.draws, confidence, answer.misfit)
+    drawn = _model(process, ends, answer.draws, confidence)
     return replace(drawn, observed=observed)
 
 
@@ -171,10 +166,9 @@ def _model(
     ends: Sequence[Range],
     draws: DrawnModels[Any] | None = None,
     confidence: float = 0.95,
-    misfit: Misfit | None = None,
 ) -> Picture:
     if process.dimension == 1:
-        return Picture(curves=curves_of(process, draws, ends[0], confidence, misfit))
+        return Picture(curves=curves_of(process, draws, ends[0], confidence))
     return Picture(field=drift_field(process, ends)) if process.dimension == 2 else Picture()
 
 

@@ -1,12 +1,15 @@
 """The parts of a result document that describe an identified model."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from contract import results
 from contract.datasets import Dataset
+from contract.identification import IdentificationParameters
+from grammar.spelling import in_values
 from worker.comparison.compare import Comparison
 from worker.documents.numbers import number, table, written
 from worker.identification.checks.residuals import ResidualMoments
@@ -29,12 +32,24 @@ def data_summary(dataset: Dataset, dt: float) -> results.DataSummary:
     return written(results.DataSummary, dataset.report, variables=variables, dt=dt)
 
 
-def model_of(answer: IdentifiedModel, confidence: float) -> results.Model:
+def model_of(
+    answer: IdentifiedModel, parameters: IdentificationParameters, confidence: float
+) -> results.Model:
     """Write every component of drift and diffusion with its coefficients' confidence intervals."""
+    periods = parameters.periodic
     return results.Model(
-        drift={key: _component(fit, confidence) for key, fit in answer.drift.items()},
-        diffusion={key: _component(fit, confidence) for key, fit in answer.diffusion.items()},
+        drift={key: _component(fit, periods, confidence) for key, fit in answer.drift.items()},
+        diffusion={
+            key: _component(fit, periods, confidence) for key, fit in answer.diffusion.items()
+        },
+        periodic=periods,
+        domain=parameters.domain,
     )
+
+
+def formula(terms: Mapping[str, float], periods: Mapping[str, float]) -> str:
+    """Write coefficients times terms as text; the terms of angles as functions of their values."""
+    return expression({in_values(term, periods): value for term, value in terms.items()})
 
 
 def selection_of(answer: IdentifiedModel) -> results.Selection:
@@ -88,7 +103,9 @@ def _kernel_choice(choice: KernelChoice | None) -> results.KernelChoice | None:
     return written(results.KernelChoice, taken, n_folds=choice.n_folds, surface=surface)
 
 
-def _component(fit: ComponentFit, confidence: float) -> results.Component:
+def _component(
+    fit: ComponentFit, periods: Mapping[str, float], confidence: float
+) -> results.Component:
     terms = tuple(
         written(
             results.Term,
@@ -101,7 +118,7 @@ def _component(fit: ComponentFit, confidence: float) -> results.Component:
         for t in fit.terms
     )
     return results.Component(
-        expression=expression(fit.active()),
+        expression=formula(fit.active(), periods),
         terms=terms,
         covariance=table(np.array(fit.covariance)) if fit.covariance else None,
     )

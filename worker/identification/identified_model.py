@@ -20,6 +20,7 @@ from worker.identification.data.trajectories import (
 )
 from worker.identification.data.windows import Space
 from worker.identification.estimation.cell_equations import walk
+from worker.identification.estimation.discrepancy import Discrepancy, discrepancy_of
 from worker.identification.estimation.estimator import identify
 from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.goodness_of_fit import Misfit, misfit_of
@@ -43,7 +44,7 @@ from worker.identification.sums.block_sums import Summing, sums_here
 from worker.identification.sums.kernels import Kernels, make_cells
 from worker.identification.sums.rules import EULER
 from worker.identification.sums.window_products import Pair, pairs_of
-from worker.identification.symbolic_process import SymbolicProcess, from_internal
+from worker.identification.symbolic_process import Excess, SymbolicProcess, from_internal
 from worker.identification.symbolic_system import Field, SymbolicSystem, field_from_internal
 from worker.progress import Report
 
@@ -324,14 +325,38 @@ def _draws(
                 rows[:, row] = drawn[:, d] * from_first(problem, p)
         drawn = rows
 
+    discrepancy = discrepancy_of(fit, problem)
+    beyond = np.zeros((n_draws, 0))
+    if discrepancy is not None:
+        beyond = discrepancy.draw(n_draws, seed)
+        supports = 2 * supports + beyond.any(axis=1)
+    excess = None if discrepancy is None else _excess(discrepancy, fit, problem)
+
     def process_at(coefficients: Floats) -> SymbolicProcess | SymbolicSystem:
-        rows = coefficients.reshape(centre.shape)
+        rows = coefficients[: centre.size].reshape(centre.shape)
         tensor = fit.tensor.copy()
         for pair, row in zip(pairs, rows[d:], strict=True):
             tensor[pair] = tensor[pair[::-1]] = row
-        return _process(problem, rows[:d], tensor, bounds)
+        process = _process(problem, rows[:d], tensor, bounds)
+        along = coefficients[centre.size :]
+        if discrepancy is None or excess is None or not along.any():
+            return process
+        assert isinstance(process, SymbolicProcess)
+        return replace(process, excess=replace(excess, weights=along @ discrepancy.weights))
 
-    return DrawnModels(drawn.reshape(n_draws, -1), centre.ravel(), supports, process_at)
+    return DrawnModels(
+        np.column_stack([drawn.reshape(n_draws, -1), beyond]),
+        np.append(centre, np.zeros(beyond.shape[1])),
+        supports,
+        process_at,
+    )
+
+
+def _excess(discrepancy: Discrepancy, fit: Fit, problem: Problem) -> Excess:
+    """Return what has a discrepancy's kernels in the data's units, with weights of zero."""
+    scales, weights = problem.scales, np.zeros(discrepancy.weights.shape[1])
+    a = from_internal(problem.library, fit.tensor[0, 0], scales.unit**2 / scales.time)
+    return Excess(a, discrepancy.kernels, weights, scales.origin, scales.unit)
 
 
 def _coverage(fit: Fit, scales: Scales) -> Coverage:

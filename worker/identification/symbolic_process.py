@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
 from worker.identification.data.terms import evaluate
+from worker.identification.sums.kernels import Kernels
 from worker.identification.symbolic_system import (
     Field,
     coordinates_of,
@@ -25,6 +26,9 @@ Floats = NDArray[np.float64]
 
 ROUNDING = 64 * float(np.finfo(float).eps)
 """Value at x = 0 over the terms that sum to it, up to which it is their rounding error."""
+
+FAR = 1e6
+"""Internal coordinate beyond which no Gaussian reaches."""
 
 NEAR_ZERO = 1e6
 """Growth |origin/unit|^degree of the terms up to which the value at x = 0 is judged at all."""
@@ -102,17 +106,56 @@ def _upto(powers: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Excess:
+    """Function a(x) Σ_j w_j K_j(y) that a drift has beyond its terms, at states (n,); (n,).
+
+    a             diffusion [state²/time]
+    kernels       Gaussians of y = (x − origin)/unit
+    weights       (m,) [1/state]
+    origin, unit  of y [state]
+    """
+
+    a: Expansion
+    kernels: Kernels
+    weights: Floats
+    origin: float
+    unit: float
+
+    def __call__(self, x: Floats) -> Floats:
+        """Evaluate at states (n,)."""
+        return _beyond(self.a(x), self.weights @ self.kernels.at(self._places(x)))
+
+    def derivative(self, x: Floats) -> Floats:
+        """Differentiate with respect to x."""
+        y = self._places(x)
+        value, slope = self.weights @ self.kernels.at(y), self.weights @ self.kernels.slope_at(y)
+        return _beyond(self.a.derivative()(x), value) + _beyond(self.a(x), slope / self.unit)
+
+    def _places(self, x: Floats) -> Floats:
+        # Farther out Gaussians are zero, and their squared distances overflow.
+        return np.clip((x - self.origin) / self.unit, -FAR, FAR)
+
+
+def _beyond(a: Floats, factor: Floats) -> Floats:
+    # Far from the data Gaussians are zero, and the diffusion may overflow.
+    return np.asarray(np.multiply(a, factor, out=np.zeros_like(factor), where=factor != 0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class SymbolicProcess:
     """Process dX = b(X) dt + σ(X) dW in one coordinate; a `DiffusionProcess` (worker/generator).
 
-    b, a     drift and diffusion a = σ² of states (n,) [state/time], [state²/time]
+    b, a     the terms of drift and diffusion a = σ² of states (n,) [state/time], [state²/time]
     bounds   ends of the state space [state]
+    period   period of the state [state]; None on the line
+    excess   what the drift has beyond its terms, in some of the models drawn around an estimate
     """
 
     b: Expansion
     a: Expansion
     bounds: tuple[float, float] = (-np.inf, np.inf)
     period: float | None = None
+    excess: Excess | None = None
 
     @property
     def dimension(self) -> int:
@@ -131,7 +174,8 @@ class SymbolicProcess:
 
     def drift(self, x: Floats) -> Floats:
         """Evaluate b at states (n, 1); (n, 1)."""
-        return self.b(x[:, 0])[:, None]
+        b = self.b(x[:, 0])
+        return (b if self.excess is None else b + self.excess(x[:, 0]))[:, None]
 
     def diffusion(self, x: Floats) -> Floats:
         """Evaluate a at states (n, 1); (n, 1, 1)."""
@@ -139,7 +183,10 @@ class SymbolicProcess:
 
     def drift_jacobian(self, x: Floats) -> Floats:
         """Evaluate b′ at states (n, 1); (n, 1, 1)."""
-        return self.b.derivative()(x[:, 0])[:, None, None]
+        slope = self.b.derivative()(x[:, 0])
+        if self.excess is not None:
+            slope = slope + self.excess.derivative(x[:, 0])
+        return slope[:, None, None]
 
 
 @lru_cache(maxsize=16)

@@ -1,14 +1,16 @@
 """The kind `generator`: a model → the analysis of its generator → the document."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from contract.generator import ModelOfJob, ModelTerms
 from contract.jobs import GeneratorJob
-from contract.results import Component, GeneratorResult, Model, Provenance, Term
+from contract.results import Component, GeneratorResult, Model, Notice, Provenance, Term
+from contract.symbols import Symbols
+from grammar.names import symbols_of
 from grammar.terms import variable_name
 from storage.stores import Forgotten, Stores
 from worker import pipeline
@@ -17,36 +19,84 @@ from worker.comparison import plot_data
 from worker.comparison.plot_data import Picture
 from worker.documents.curves import curves_document, field_document
 from worker.documents.generator import findings_of
+from worker.documents.model import formula
 from worker.documents.results import generator_of, version_of_this, warning_of
 from worker.identification.sums.block_sums import Summing
-from worker.identification.symbolic_process import expression
 from worker.jobs.parameters import analysis_settings_of, process_of
 from worker.jobs.problems import JobProblem
-from worker.jobs.sources import check_variables, invalid
+from worker.jobs.sources import check_variables, invalid, understood
 from worker.progress import Report
 
 
+class Given(NamedTuple):
+    """A model in standard names, and the symbols of its variables."""
+
+    model: ModelTerms
+    symbols: Symbols
+    warnings: tuple[Notice, ...] = ()
+
+    def periods(self, job: GeneratorJob) -> Mapping[str, float]:
+        """Return the period of each angle, by standard name."""
+        return self.model.periodic
+
+
 @contextmanager
-def model_of(tenant: str, job: GeneratorJob, stores: Stores) -> Iterator[ModelTerms]:
+def model_of(tenant: str, job: GeneratorJob, stores: Stores) -> Iterator[Given]:
     """Yield the terms of the job's model. Raises JobProblem if it or a variable is unknown."""
-    model = (
-        _model_of_job(tenant, job.model, stores) if isinstance(job.model, ModelOfJob) else job.model
-    )
-    variables = [variable_name(i) for i in range(len(model.drift))]
-    check_variables("model/drift", model.drift, variables)
+    if isinstance(job.model, ModelOfJob):
+        yield _model_of_job(tenant, job.model, stores)
+    else:
+        yield in_standard_names(job.model)
+
+
+def in_standard_names(model: ModelTerms) -> Given:
+    """Rename the variables of a model x, y, z, … Raises JobProblem where it names others."""
+    names = [variable_name(i) for i in range(len(model.drift))]
+    own = names if set(model.drift) == set(names) else list(model.drift)
+    for place, word, legal in zip(range(len(own)), own, symbols_of(own), strict=True):
+        if word != legal:
+            detail = f"{word!r} cannot be the name of variable {place + 1}"
+            raise JobProblem(invalid(f"model/drift/{word}", detail, f"Use {legal}."))
+    symbols = Symbols(dict(zip(names, own, strict=True)))
+    check_variables("model/domain", model.domain, own)
+    check_variables("model/periodic", model.periodic, own)
     check_variables(
-        "model/diffusion", model.diffusion, [f"{v},{w}" for v, w in product(variables, repeat=2)]
+        "model/diffusion", model.diffusion, [f"{v},{w}" for v, w in product(own, repeat=2)]
     )
-    check_variables("model/domain", model.domain, variables)
-    check_variables("model/periodic", model.periodic, variables)
-    yield model
+    periods = {symbols.standard(word): period for word, period in model.periodic.items()}
+    with understood("model", symbols):
+        return Given(
+            ModelTerms(
+                drift={
+                    symbols.standard(word): _terms(model.drift[word], symbols, periods)
+                    for word in own
+                },
+                diffusion={
+                    symbols.standard_pair(pair): _terms(terms, symbols, periods)
+                    for pair, terms in model.diffusion.items()
+                },
+                domain={symbols.standard(word): ends for word, ends in model.domain.items()},
+                periodic=periods,
+            ),
+            symbols,
+        )
+
+
+def _terms(
+    terms: Mapping[str, float], symbols: Symbols, periods: Mapping[str, float]
+) -> dict[str, float]:
+    made: dict[str, float] = {}
+    for term, value in terms.items():
+        standard = symbols.standard_term(term, periods)
+        made[standard] = made.get(standard, 0.0) + value
+    return made
 
 
 def compute(
-    job: GeneratorJob, model: ModelTerms, report: Report, summing: Summing
+    job: GeneratorJob, given: Given, report: Report, summing: Summing
 ) -> tuple[Analysed, Picture]:
     """Analyse a given model. Raises GeneratorError, IdentificationError."""
-    process = process_of(model)
+    process = process_of(given.model)
     analysed = pipeline.analyse_terms(process, analysis_settings_of(job.analysis), report)
     return analysed, plot_data.of_terms(process, analysed.generator)
 
@@ -54,15 +104,21 @@ def compute(
 def describe(
     job_id: str,
     job: GeneratorJob,
-    model: ModelTerms,
+    given: Given,
     found: tuple[Analysed, Picture],
     seconds: float,
 ) -> GeneratorResult:
     """Write the document of a generator analysis."""
     analysed, seen = found
+    model = given.model
     return GeneratorResult(
         job=job_id,
-        model=Model(drift=_given(model.drift), diffusion=_given(model.diffusion)),
+        model=Model(
+            drift=_given(model.drift, model.periodic),
+            diffusion=_given(model.diffusion, model.periodic),
+            periodic=model.periodic,
+            domain=model.domain,
+        ),
         generator=generator_of(analysed),
         curves=curves_document(seen.curves),
         drift_field=field_document(seen.field),
@@ -79,7 +135,7 @@ def describe(
     )
 
 
-def _model_of_job(tenant: str, reference: ModelOfJob, stores: Stores) -> ModelTerms:
+def _model_of_job(tenant: str, reference: ModelOfJob, stores: Stores) -> Given:
     """Read the active terms of an earlier job's model."""
     try:
         name = stores.jobs.result_name(tenant, reference.job)
@@ -92,16 +148,16 @@ def _model_of_job(tenant: str, reference: ModelOfJob, stores: Stores) -> ModelTe
     return _active_terms(body)
 
 
-def _active_terms(body: bytes) -> ModelTerms:
-    """Read the active terms of a result document's model, with its domain and periods."""
-    document = json.loads(body)
-    parameters = document["provenance"]["parameters"]
-    return ModelTerms(
-        drift=_active(document["model"]["drift"]),
-        diffusion=_active(document["model"]["diffusion"]),
-        domain=parameters.get("domain", {}),
-        periodic=parameters.get("periodic", {}),
+def _active_terms(body: bytes) -> Given:
+    """Read the active terms of a result document's model, with its domain, periods and symbols."""
+    model = json.loads(body)["model"]
+    terms = ModelTerms(
+        drift=_active(model["drift"]),
+        diffusion=_active(model["diffusion"]),
+        domain=model["domain"],
+        periodic=model["periodic"],
     )
+    return Given(terms, Symbols(model["symbols"]))
 
 
 def _active(components: dict[str, Any]) -> dict[str, dict[str, float]]:
@@ -111,10 +167,12 @@ def _active(components: dict[str, Any]) -> dict[str, dict[str, float]]:
     }
 
 
-def _given(components: dict[str, dict[str, float]]) -> dict[str, Component]:
+def _given(
+    components: dict[str, dict[str, float]], periods: Mapping[str, float]
+) -> dict[str, Component]:
     return {
         key: Component(
-            expression=expression(terms),
+            expression=formula(terms, periods),
             terms=tuple(
                 Term(term=name, value=value, active=value != 0) for name, value in terms.items()
             ),

@@ -47,7 +47,7 @@ def describe(
     return IdentificationResult(
         job=job_id,
         data=data_of(record.dataset, answer),
-        model=model_of(answer, job.analysis.confidence),
+        model=model_of(answer, job.parameters, job.analysis.confidence),
         selection=selection_of(answer),
         generator=generator_of(analysed),
         diagnostics=diagnostics_of(answer, comparison),

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from contract.jobs import DataJob, Job
-from contract.results import Result
+from contract.results import Notice, Result
+from contract.symbols import Symbols, in_words, job_in_standard_names
 from storage.stores import Claim, Stores
 from worker.fan_out.serialization import unpack
 from worker.fan_out.shards import Share, Sum
@@ -18,19 +19,34 @@ from worker.identification.errors import IdentificationError
 from worker.identification.sums.block_sums import Summing
 from worker.jobs import generator, identification, rolling, sweep
 from worker.jobs.problems import JobProblem, of_core
-from worker.jobs.sources import record_of
+from worker.jobs.sources import record_of, understood
 from worker.progress import Report
 
 J = TypeVar("J", bound=Job)
-S = TypeVar("S")
+S = TypeVar("S", bound="Source")
 F = TypeVar("F")
+
+
+class Source(Protocol):
+    """What a job starts from. The core calls its variables x, y, z, its reader by their symbols."""
+
+    @property
+    def symbols(self) -> Symbols:
+        """Symbol of each variable."""
+
+    @property
+    def warnings(self) -> tuple[Notice, ...]:
+        """Warnings about it, in which columns have their own names."""
+
+    def periods(self, job: Any) -> Mapping[str, float]:
+        """Return the period of each angle, by standard name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Procedure(Generic[J, S, F]):
     """Steps of one kind of job; each raises JobProblem or an error of the core.
 
-    load       (tenant, job, stores) → the job's source, open during the computation
+    load       (tenant, job, stores) → the job's source, open during the computation; a `Source`
     compute    (job, source, report, summing) → values of the core
     describe   (job's id, job, source, values, seconds) → the result document
     """
@@ -58,14 +74,25 @@ def execute(
     Raises JobProblem where data or model do not allow it, and what `report` and `share` raise.
     """
     begun = time.monotonic()
-    job, procedure = claim.job, PROCEDURES[claim.job.kind]
-    try:
-        with procedure.load(claim.tenant, job, stores) as source:
-            found = procedure.compute(job, source, report, summing_with(share, fan_out_increments))
-        report(0.95, "writing", "result")
-        return procedure.describe(claim.job_id, job, source, found, time.monotonic() - begun)
-    except (IdentificationError, GeneratorError) as error:
-        raise JobProblem(of_core(error)) from error
+    procedure = PROCEDURES[claim.job.kind]
+    with procedure.load(claim.tenant, claim.job, stores) as source:
+        with understood("parameters", source.symbols):
+            job = job_in_standard_names(claim.job, source.symbols)
+        said = partial(in_words, symbols=source.symbols, periods=source.periods(job))
+
+        def report_in_words(share_done: float, stage: str, message: str) -> None:
+            report(share_done, stage, source.symbols.sentence(message, {}))
+
+        try:
+            found = procedure.compute(
+                job, source, report_in_words, summing_with(share, fan_out_increments)
+            )
+            report(0.95, "writing", "result")
+            seconds = time.monotonic() - begun
+            result = procedure.describe(claim.job_id, job, source, found, seconds)
+        except (IdentificationError, GeneratorError) as error:
+            raise JobProblem(said(of_core(error))) from error
+        return said(result, given=source.warnings)
 
 
 @contextmanager

@@ -10,6 +10,8 @@ import numpy as np
 from contract.datasets import Dataset
 from contract.jobs import DataJob
 from contract.problems import Problem, ProblemError, problem
+from contract.results import Notice
+from contract.symbols import Symbols, symbols_of_dataset
 from storage.stores import Stores
 from worker.identification.data.trajectories import Trajectories
 from worker.jobs.problems import JobProblem
@@ -22,20 +24,30 @@ class Record:
     dataset: Dataset
     data: Trajectories
 
+    @property
+    def symbols(self) -> Symbols:
+        """Symbol of each variable."""
+        return symbols_of_dataset(self.dataset)
+
+    @property
+    def warnings(self) -> tuple[Notice, ...]:
+        """Warnings of the reader."""
+        return self.dataset.report.warnings
+
+    def periods(self, job: DataJob) -> Mapping[str, float]:
+        """Return the period of each angle, by standard name."""
+        return job.parameters.periodic
+
 
 @contextmanager
 def record_of(tenant: str, job: DataJob, stores: Stores) -> Iterator[Record]:
     """Open the job's dataset as memory maps; memory does not grow with it.
 
-    Raises JobProblem where the dataset is gone, or has no variable that the parameters name.
+    Raises JobProblem where the dataset is gone.
     """
     dataset = stores.datasets.get(tenant, job.dataset) if job.dataset is not None else None
     if dataset is None:
         raise JobProblem(_dataset_gone(job.dataset))
-    variables = [v.name for v in dataset.report.variables]
-    for place, parameters in job.parameter_sets().items():
-        check_variables(f"{place}/domain", parameters.domain, variables)
-        check_variables(f"{place}/periodic", parameters.periodic, variables)
     try:
         files = stores.datasets.files(tenant, dataset.id)
         with files as folder:
@@ -54,6 +66,16 @@ def check_variables(where: str, given: Mapping[str, object], known: Sequence[str
     if unknown:
         detail = f"there is no {unknown[0]!r} here; known: {', '.join(known)}"
         raise JobProblem(invalid(f"{where}/{unknown[0]}", detail, f"Use {' or '.join(known[:6])}."))
+
+
+@contextmanager
+def understood(pointer: str, symbols: Symbols) -> Iterator[None]:
+    """Turn the error of a word that names no variable, or of a wrong term, into a JobProblem."""
+    try:
+        yield
+    except ValueError as error:
+        hint = f"The variables are {', '.join(symbols.symbols.values())}."
+        raise JobProblem(invalid(pointer, str(error), hint)) from None
 
 
 def invalid(pointer: str, detail: str, hint: str) -> Problem:

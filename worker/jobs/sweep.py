@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from contract.datasets import Dataset
+from contract.identification import IdentificationParameters
 from contract.sweep import SweepItem, SweepJob, SweepResult
 from worker import pipeline
 from worker.analysis import Analysed, AnalysisSettings
@@ -102,8 +103,8 @@ def describe(
         job=job_id,
         data=data_summary(dataset, _step_of(dataset, found)),
         items=tuple(
-            _item(variant, item, confidence)
-            for variant, item in zip(job.variants, found.items, strict=True)
+            _item(*each, confidence)
+            for each in zip(job.variants, job.parameter_sets().values(), found.items, strict=True)
         ),
         passes_taken=found.taken,
         passes_shared=found.shared,
@@ -124,6 +125,7 @@ def _step_of(dataset: Dataset, found: SweepResults) -> float:
 
 def _item(
     variant: Mapping[str, Any],
+    parameters: IdentificationParameters,
     item: SweepEntry | IdentificationError | GeneratorError,
     confidence: float,
 ) -> SweepItem:
@@ -132,7 +134,7 @@ def _item(
     answer, analysed, comparison = item.answer, item.analysed, item.comparison
     return SweepItem(
         parameters=dict(variant),
-        model=model_of(answer, confidence),
+        model=model_of(answer, parameters, confidence),
         selection=selection_of(answer),
         generator=generator_of(analysed),
         diagnostics=diagnostics_of(answer, comparison),

@@ -135,7 +135,7 @@ def _place(place: Any) -> str:
 
 
 def _variable(variable: Mapping[str, Any]) -> str:
-    name, column = variable["name"], variable.get("column")
+    name, column = variable.get("symbol", variable["name"]), variable.get("column")
     return f"{name} ({column})" if column and column != name else str(name)
 
 

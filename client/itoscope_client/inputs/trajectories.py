@@ -68,7 +68,7 @@ def upload_of_trajectories(
         _check_times(states, times)
     # The options that name axes and columns have been followed.
     layout = without(layout, "axes", "orientation", "time_column", "id_column", "state_columns")
-    named = list(names or [f"x{j + 1}" for j in range(widths.pop())])
+    named = list(names or [variable_name(j) for j in range(widths.pop())])
     if times is None and len(states) == 1 and names is None:
         return npy_upload(states[0], {**layout, "axes": "td"})
     lengths = np.array([len(part) for part in states])
@@ -90,6 +90,11 @@ def upload_of_trajectories(
     if "t" in columns:
         roles["time_column"] = "t"
     return npz_upload(columns, {**layout, **roles})
+
+
+def variable_name(index: int) -> str:
+    """Return the name of a variable without one: x, y, z, x4, …, as the service calls it."""
+    return "xyz"[index] if index < 3 else f"x{index + 1}"
 
 
 def npy_upload(array: NDArray[Any], layout: LayoutOptions) -> Upload:

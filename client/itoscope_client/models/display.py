@@ -9,7 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from itoscope_client.errors import needed
 from itoscope_client.models.document import ModelDocument
-from itoscope_client.models.estimates import Term, array_of, interval, rounded, with_error
+from itoscope_client.models.estimates import (
+    Term,
+    array_of,
+    index_of,
+    interval,
+    rounded,
+    with_error,
+)
 from itoscope_client.models.simulation import density_of
 
 _POWER = re.compile(r"\^(-?\w+(?:\.\d+)?)")
@@ -49,10 +56,10 @@ def relaxation_rows(model: ModelDocument) -> list[tuple[str, str, str]]:
 def _equations(model: ModelDocument) -> list[str]:
     lines = []
     for function, letter in (("drift", "b"), ("diffusion", "a")):
-        for component in model.document["model"][function]:
+        for component in model.in_symbols["model"][function]:
             place = (function, component)
             own = [term for term in model.active_terms if (term.function, term.component) == place]
-            index = escape(component.replace(",", ""))
+            index = escape(index_of(component))
             index = "" if len(model.variables) == 1 else f"<sub>{index}</sub>"
             lines.append(f"<i>{letter}</i>{index} = {' + '.join(map(_summand, own)) or '0'}")
     return lines

@@ -7,8 +7,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from itoscope_client.errors import needed
-from itoscope_client.models.estimates import Passage, Term, array_of, passage_of, terms_of
+from itoscope_client.models.estimates import (
+    Passage,
+    Term,
+    array_of,
+    index_of,
+    passage_of,
+    terms_of,
+)
 from itoscope_client.models.process import Process, process_of
+from itoscope_client.models.spelling import in_symbols, renamed
 
 Floats = NDArray[np.float64]
 
@@ -16,13 +24,18 @@ Floats = NDArray[np.float64]
 class ModelDocument:
     """The model dX = b(X) dt + σ(X) dW in the Itô sense, a = σσᵀ (twice the physicists' D).
 
-    document   the service's result document, with what has no property here
+    Variables have the names that the file gives them, and an angle's terms are functions of its
+    value. Standard names (x, y, z) are understood, too.
+
+    document   the service's result document, with what has no property here, by standard names
     """
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.document = document
-        self.process: Process = process_of(document)
-        self.terms: tuple[Term, ...] = terms_of(document)
+        self.in_symbols: Mapping[str, Any] = in_symbols(document)
+        """The document with the file's names in place of x, y, z."""
+        self.process: Process = process_of(self.in_symbols)
+        self.terms: tuple[Term, ...] = terms_of(self.in_symbols)
 
     # The equation
 
@@ -36,32 +49,35 @@ class ModelDocument:
         """Model of another job: this model's job, or its terms if that job found several models."""
         if self.document.get("kind") != "sweep":
             return {"job": self.job_id}
-        parameters = self.document["provenance"]["parameters"]
+        model = self.in_symbols["model"]
         terms = {
             function: {
                 component: {term["term"]: term["value"] for term in part["terms"] if term["active"]}
                 or {"1": 0.0}
-                for component, part in self.document["model"][function].items()
+                for component, part in model[function].items()
             }
             for function in ("drift", "diffusion")
         }
-        return {
-            **terms,
-            **{name: parameters[name] for name in ("domain", "periodic") if parameters.get(name)},
-        }
+        known = {name: model[name] for name in ("domain", "periodic") if model.get(name)}
+        return {**terms, **known}
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Names of the variables: x, y, z, …"""
+        """Names of the variables: the file's, or x, y, z, … where it has none."""
         return self.process.variables
+
+    def name_of(self, variable: str) -> str:
+        """Return the file's name of a variable, or of a pair such as `x,y`, by either name."""
+        symbols = self.document["model"].get("symbols", {})
+        return renamed(variable, {k: v for k, v in symbols.items() if k not in self.variables})
 
     @property
     def equations(self) -> tuple[str, ...]:
         """Equations as text: `b_x = 0.87*x - 0.92*x^3`, `a_xx = 0.26`."""
-        model = self.document["model"]
+        model = self.in_symbols["model"]
         drift = [f"b_{name} = {part['expression']}" for name, part in model["drift"].items()]
         diffusion = [
-            f"a_{pair.replace(',', '')} = {part['expression']}"
+            f"a_{index_of(pair)} = {part['expression']}"
             for pair, part in model["diffusion"].items()
         ]
         return (*drift, *diffusion)
@@ -114,7 +130,7 @@ class ModelDocument:
 
         Raises KeyError where the model has no such component.
         """
-        part = self.document["model"][function][component]
+        part = self.in_symbols["model"][function][self.name_of(component)]
         n = sum(term["active"] for term in part["terms"])
         found = part.get("covariance")
         return np.full((n, n), np.nan) if found is None else array_of(found)
@@ -177,12 +193,20 @@ class ModelDocument:
     def passages(self) -> tuple[Passage, ...]:
         """First passages between neighbouring wells, and the requested ones."""
         return tuple(
-            passage_of(document) for document in self.document["generator"].get("passages", ())
+            passage_of(document) for document in self.in_symbols["generator"].get("passages", ())
         )
 
     def known_passage(self, start: Any, end: Any) -> Passage | None:
         """Return the first passage in the result, or None."""
-        return next((p for p in self.passages if _same(p.start, start) and _same(p.end, end)), None)
+        first, last = (
+            {self.name_of(name): ends for name, ends in place.items()}
+            if isinstance(place, Mapping)
+            else place
+            for place in (start, end)
+        )
+        return next(
+            (p for p in self.passages if _same(p.start, first) and _same(p.end, last)), None
+        )
 
     @property
     def warnings(self) -> tuple[Mapping[str, Any], ...]:

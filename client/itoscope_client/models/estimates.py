@@ -109,7 +109,13 @@ class Term:
     def name(self) -> str:
         """Name of the term with its component: `b_x: x^3`, `a_xy: 1`."""
         letter = "b" if self.function == "drift" else "a"
-        return f"{letter}_{self.component.replace(',', '')}: {self.term}"
+        return f"{letter}_{index_of(self.component)}: {self.term}"
+
+
+def index_of(component: str) -> str:
+    """Write a variable, or a pair of them, as an index: `x,y` as xy, longer names as they are."""
+    names = component.split(",")
+    return "".join(names) if all(len(name) == 1 for name in names) else component
 
 
 def array_of(value: Any) -> Floats:

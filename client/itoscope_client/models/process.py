@@ -119,11 +119,10 @@ class Process:
 
 
 def process_of(document: Mapping[str, Any]) -> Process:
-    """Read the process that a result document describes."""
+    """Read the process that a result document describes, whose angles' terms are in values."""
     model = document["model"]
     variables: Sequence[str] = [*model["drift"]]
-    parameters = document.get("provenance", {}).get("parameters", {})
-    bounds = parameters.get("domain") or (parameters.get("model") or {}).get("domain") or {}
+    bounds = model.get("domain") or {}
     return Process(
         tuple(variables),
         {name: _sum_of(component) for name, component in model["drift"].items()},

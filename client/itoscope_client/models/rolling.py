@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from itoscope_client.errors import needed
 from itoscope_client.models.estimates import Estimate, estimate_of
+from itoscope_client.models.spelling import in_symbols, renamed
 
 Floats = NDArray[np.float64]
 
@@ -20,7 +21,9 @@ class Rolling:
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.document = document
-        self._windows: tuple[Mapping[str, Any], ...] = tuple(document["windows"])
+        described = (document.get("data") or {}).get("variables") or ()
+        self._symbols = {v["name"]: v["symbol"] for v in described if v.get("symbol")}
+        self._windows: tuple[Mapping[str, Any], ...] = tuple(in_symbols(document)["windows"])
 
     @property
     def job_id(self) -> str:
@@ -59,8 +62,9 @@ class Rolling:
         """
         if of not in ("drift", "diffusion"):
             raise LookupError(f"coefficients are of the drift or of the diffusion, not of {of!r}")
+        name = renamed(term, self._symbols)
         found = [
-            next((t for t in window[of] if t["term"] == term), None) for window in self._windows
+            next((t for t in window[of] if t["term"] == name), None) for window in self._windows
         ]
         if all(entry is None for entry in found):
             known = [entry["term"] for entry in self._windows[0][of]] if self._windows else ["none"]

@@ -6,7 +6,7 @@ import numpy as np
 
 from contract.results import IdentificationResult, ModelResult
 from service.web.numbers import Units, plain
-from service.web.plots.model import confidence_of, interval
+from service.web.plots.model import confidence_of, interval, only_variable
 from service.web.plots.plot import SERIES, Axis, Layers, Plot, array, numbers
 
 
@@ -89,7 +89,8 @@ def _eigenfunctions(result: ModelResult, units: Units) -> Iterator[Plot]:
         f"The {len(spectrum.eigenfunctions)} slowest eigenfunctions over the range of the "
         "stationary density. A step between two plateaus separates metastable states."
     )
-    across, up = Axis(units.label("x"), units.of_variable("x")), Axis("eigenfunction")
+    variable = only_variable(result)
+    across, up = Axis(units.label(variable), units.of_variable(variable)), Axis("eigenfunction")
     yield Plot("eigenfunctions", "Slowest eigenfunctions", across, up, layers.made, summary)
 
 
@@ -106,7 +107,8 @@ def _committors(result: ModelResult, units: Units) -> Iterator[Plot]:
     if said:
         ends = result.curves.grid if result.curves is not None else seen
         span = (float(min(ends)), float(max(ends)))
-        across = Axis(units.label("x"), units.of_variable("x"), span)
+        variable = only_variable(result)
+        across = Axis(units.label(variable), units.of_variable(variable), span)
         up = Axis("probability", None, (0.0, 1.0))
         summary = f"Committors: probability, by starting state, of reaching {'; '.join(said)}."
         yield Plot("committors", "Committors", across, up, layers.made, summary)

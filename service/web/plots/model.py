@@ -22,14 +22,20 @@ def model_plots(result: ModelResult, units: Units) -> Iterator[Plot]:
     """Draw drift, diffusion, effective potential and stationary density, if they are known."""
     if result.curves is None:
         return
-    x = np.array(result.curves.grid)
-    across = Axis(units.label("x"), units.of_variable("x"), (float(x[0]), float(x[-1])))
-    drift = Axis("Drift b(x)", units.drift("x"))
-    diffusion = Axis("Diffusion a(x)", units.diffusion("x", "x"))
+    x, name = np.array(result.curves.grid), only_variable(result)
+    across = Axis(units.label(name), units.of_variable(name), (float(x[0]), float(x[-1])))
+    drift = Axis(f"Drift b({name})", units.drift(name))
+    diffusion = Axis(f"Diffusion a({name})", units.diffusion(name, name))
     yield _curve("drift", across, drift, x, result.curves.drift, result)
     yield _curve("diffusion", across, diffusion, x, result.curves.diffusion, result)
     yield from _potential(result, across)
     yield from _density(result, across, units)
+
+
+def only_variable(result: ModelResult) -> str:
+    """Return the name of a result's only variable."""
+    [name] = result.model.drift
+    return name
 
 
 def _curve(name: str, across: Axis, up: Axis, x: Floats, curve: Curve, result: ModelResult) -> Plot:
@@ -65,13 +71,14 @@ def _curve(name: str, across: Axis, up: Axis, x: Floats, curve: Curve, result: M
             if moments.noise_corrected
             else ", not corrected for the finite sampling interval."
         )
-    layers.line(f"model {'b(x)' if is_drift else 'a(x)'}", x, values)
+    variable = only_variable(result)
+    layers.line(f"model {'b' if is_drift else 'a'}({variable})", x, values)
     every = np.concatenate([*shown, [0.0]])
     span = _padded(float(every.min()), float(every.max()))
     if not is_drift:
         span = (min(0.0, float(every.min())), span[1])
     ends = f"{plain(x[0], 3)} to {plain(x[-1], 3)}, with values from {_first_last(values)}"
-    summary = f"{up.label} for x from {ends}.{_roots(result) if is_drift else ''}"
+    summary = f"{up.label} for {variable} from {ends}.{_roots(result) if is_drift else ''}"
     up = replace(up, range=span)
     return Plot(name, up.label, across, up, layers.made, summary, note)
 
@@ -86,7 +93,8 @@ def _potential(result: ModelResult, across: Axis) -> Iterator[Plot]:
         return
     layers = Layers()
     interval(layers, result, x, potential.values_ci)
-    layers.line("effective potential Φ(x)", x, values)
+    name = only_variable(result)
+    layers.line(f"effective potential Φ({name})", x, values)
     shown = [p for p in result.generator.fixed_points if x[0] <= p.at[0] <= x[-1]]
     places = sorted({(p.at[0], "well" if p.stable else "barrier") for p in shown})
     at, kinds = [at for at, _ in places], [kind for _, kind in places]
@@ -104,13 +112,15 @@ def _potential(result: ModelResult, across: Axis) -> Iterator[Plot]:
             f" The barrier at {plain(barrier.over, 3)} is {plain(barrier.height_over_noise, 3)} kT"
             f"{_within(barrier.height_over_noise_ci)} above the well at {plain(barrier.from_, 3)}."
         )
-    title, up = "Effective potential Φ(x)", Axis("Φ(x)", "kT", _padded(low, high))
+    title = f"Effective potential Φ({name})"
+    up = Axis(f"Φ({name})", "kT", _padded(low, high))
     yield Plot("potential", title, across, up, layers.made, summary)
 
 
 def _density(result: ModelResult, across: Axis, units: Units) -> Iterator[Plot]:
     stationary, layers = result.generator.stationary, Layers()
-    seen = histogram(layers, result, "x")
+    name = only_variable(result)
+    seen = histogram(layers, result, name)
     top = seen
     if stationary is not None and len(stationary.density.grid) == 1:
         x, values = numbers(stationary.density.grid[0]), numbers(stationary.density.values)
@@ -132,7 +142,7 @@ def _density(result: ModelResult, across: Axis, units: Units) -> Iterator[Plot]:
         distance = result.diagnostics.density_total_variation
         if distance is not None:
             summary += f"; their total variation distance is {plain(distance, 2)}"
-    up = Axis("density", units.density("x"), (0.0, 1.08 * top))
+    up = Axis("density", units.density(name), (0.0, 1.08 * top))
     yield Plot("density", "Stationary density", across, up, layers.made, f"{summary}.")
 
 

@@ -102,6 +102,11 @@ def test_a_nearly_full_disk_takes_no_upload(limited: Callable[..., Any]) -> None
     )
     assert (answer.status_code, answer.json()["code"]) == (507, "storage-full")
     assert service.reader.seen == []
+    service.stores.jobs.beat("worker")
+    ready = service.client.get("/readyz")
+    assert (ready.status_code, ready.json()["code"]) == (503, "not-ready")
+    assert ready.json()["detail"].startswith("The disk is nearly full. New jobs")
+    assert limited(min_free_bytes=0).client.get("/readyz").status_code == 200
 
 
 def test_what_is_announced_counts_before_it_is_sent(

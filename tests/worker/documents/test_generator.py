@@ -13,7 +13,7 @@ from worker.documents.generator import analysis_of
 from worker.generator.analysis import analyse
 from worker.generator.uncertainty.intervals import Intervals
 from worker.identification.symbolic_process import SymbolicProcess, from_terms
-from worker.jobs.generator import describe
+from worker.jobs.generator import describe, in_standard_names
 from worker.jobs.parameters import analysis_settings_of, process_of
 from worker.pipeline import analyse_terms
 
@@ -26,7 +26,9 @@ def written(model: dict[str, object], **analysis: object) -> str:
     analysed = analyse_terms(
         process_of(terms), analysis_settings_of(wanted), lambda fraction, stage, message: None
     )
-    return describe("job_1", job, terms, (analysed, Picture()), 0.1).model_dump_json(by_alias=True)
+    return describe(
+        "job_1", job, in_standard_names(terms), (analysed, Picture()), 0.1
+    ).model_dump_json(by_alias=True)
 
 
 def document(model: dict[str, object], **analysis: object) -> results.GeneratorAnalysis:

@@ -10,7 +10,7 @@ from contract import results
 from contract.generator import AnalysisParameters, ModelTerms
 from contract.jobs import GeneratorJob
 from worker.comparison.plot_data import Picture
-from worker.jobs.generator import describe
+from worker.jobs.generator import describe, in_standard_names
 from worker.jobs.parameters import analysis_settings_of, process_of
 from worker.pipeline import analyse_terms
 
@@ -24,9 +24,9 @@ def document(
     analysed = analyse_terms(
         process_of(model), analysis_settings_of(wanted), lambda fraction, stage, message: None
     )
-    written = describe("job_1", job, model, (analysed, Picture()), 0.1).model_dump_json(
-        by_alias=True
-    )
+    written = describe(
+        "job_1", job, in_standard_names(model), (analysed, Picture()), 0.1
+    ).model_dump_json(by_alias=True)
     assert "NaN" not in written
     assert "Infinity" not in written
     return results.GeneratorResult.model_validate(json.loads(written)).generator

@@ -11,7 +11,7 @@ from contract.generator import ModelTerms
 from contract.jobs import GeneratorJob
 from worker import pipeline
 from worker.comparison.plot_data import Picture
-from worker.jobs.generator import describe
+from worker.jobs.generator import describe, in_standard_names
 from worker.jobs.parameters import analysis_settings_of, process_of
 
 Terms = dict[str, float]
@@ -60,7 +60,7 @@ def document(drift: Terms, diffusion: Terms, ends: Ends) -> dict[str, Any]:
     analysed = pipeline.analyse_terms(
         process_of(terms), analysis_settings_of(job.analysis), lambda *_: None
     )
-    result = describe("job", job, terms, (analysed, Picture()), 0.1)
+    result = describe("job", job, in_standard_names(terms), (analysed, Picture()), 0.1)
     assert not list(not_finite(result.model_dump()))
     generator: dict[str, Any] = json.loads(result.model_dump_json(by_alias=True))["generator"]
     return generator

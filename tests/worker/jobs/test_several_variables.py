@@ -19,7 +19,7 @@ from worker.documents.generator import analysis_of
 from worker.documents.model import diagnostics_of, model_of, selection_of
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.errors import DimensionNotSupported
-from worker.jobs.generator import describe
+from worker.jobs.generator import describe, in_standard_names
 from worker.jobs.parameters import analysis_settings_of, process_of, settings_of
 from worker.retry import LeaseLost
 
@@ -46,7 +46,10 @@ def test_a_rotating_process_is_identified_analysed_and_described(data: Trajector
     answer = pipeline.identify(data, settings_of(IdentificationParameters()), _silent)
     analysed = pipeline.analyse(answer, data, analysis_settings_of(AnalysisParameters()), _silent)
     comparison = pipeline.compare(answer, data, analysed, _silent)
-    model, diagnostics = model_of(answer, 0.95), diagnostics_of(answer, comparison)
+    model, diagnostics = (
+        model_of(answer, IdentificationParameters(), 0.95),
+        diagnostics_of(answer, comparison),
+    )
     assert set(model.drift) == {"x", "y"}
     assert {(test.variable, test.lag > 0) for test in diagnostics.chapman_kolmogorov} == {
         ("x", True),
@@ -99,7 +102,7 @@ def test_progress_moves_with_every_component_and_a_cancelled_job_ends_at_the_nex
 def test_cross_validation_is_described_with_its_curve_and_every_support(data: Trajectories) -> None:
     wanted = IdentificationParameters(selection=SelectionParameters(method="lasso_cv"))
     answer = pipeline.identify(data, settings_of(wanted), _silent)
-    described, model = selection_of(answer), model_of(answer, 0.95)
+    described, model = selection_of(answer), model_of(answer, IdentificationParameters(), 0.95)
     for key, selection in described.drift.items():
         curve = selection.curve
         assert curve is not None
@@ -165,7 +168,9 @@ def test_passages_between_regions_are_described_with_the_regions() -> None:
     analysed = pipeline.analyse_terms(
         process_of(job.model), analysis_settings_of(job.analysis), _silent
     )
-    generator = describe("job", job, job.model, (analysed, Picture()), 0.0).generator
+    generator = describe(
+        "job", job, in_standard_names(job.model), (analysed, Picture()), 0.0
+    ).generator
     numbers, region, point, there, back = generator.passages
     assert numbers.mean_time.value is None
     assert "two numbers name no states" in str(numbers.mean_time.reason)

@@ -4,12 +4,18 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaincc, ndtri
+from scipy.special import gammaincc
 
 from worker.identification.data.trajectories import Scales
 from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.problem import Problem
-from worker.identification.regression import calibrated, noise_covariance, solve, whitened
+from worker.identification.regression import (
+    NormalEquations,
+    calibrated,
+    noise_covariance,
+    solve,
+    whitened,
+)
 from worker.identification.selection.supports import support_basis
 from worker.identification.sums.cell_rules import diffusion_systems, drift_system
 from worker.identification.sums.kernels import Kernels
@@ -26,10 +32,6 @@ WIDTH_IN_SPACINGS = 1.2
 SMOOTHING_IN_SPACINGS = 0.4
 """Bandwidth of the smooth difference. What a fit leaves over changes sign several times: twice as
 wide, a difference of 0.25 in −tanh(3x) is 0.11."""
-
-SMOOTHED_AWAY = 2.0
-"""Largest difference over the largest smooth difference: 1.8 to 2.4 for −tanh(3x) and
-−x + 1.5 sin 3x, fitted by a cubic to 40 000 samples."""
 
 FREE = 0.3
 """Share of a direction's variance that the fit must leave for the direction to be tested."""
@@ -58,7 +60,7 @@ class Misfit:
     width        bandwidth of the smoothing, in internal units
     left         (n_kernels,) B − A ĉ, what the weak equations leave over
     covariance   (n_kernels, n_kernels) of `left` where the model is right
-    time         (n_kernels,) Σ K_j(X_n) Δt
+    time         (n_kernels,) Σ K_j(X_n) times what the windows are long
     scales       units of the variable
     statistic    Hansen's J
     degrees      its degrees of freedom
@@ -81,26 +83,6 @@ class Misfit:
     def is_material(self) -> bool:
         """Whether the data contradict the drift, by more than a trace of it."""
         return self.p_value <= SIGNIFICANT and abs(self.worst()[3]) >= MATERIAL * self.size
-
-    def widened(self, states: Floats, model: Floats, band: Floats, confidence: float) -> Floats:
-        """Widen a band of the drift by the size of the misfit, if the data contradict the drift.
-
-        What a fit leaves over changes sign between the kernels, and its place is not known.
-
-        Parameters
-        ----------
-        states : (n,) states [state]
-        model : (n,) drift of the model there [state/time]
-        band : (2, n) lower and upper end for the model's terms [state/time]
-        confidence : coverage of the band for the smooth difference
-        """
-        if not self.is_material:
-            return band
-        difference, error = self.at(states)
-        largest = float(np.nanmax(np.abs(difference), initial=abs(self.worst()[3])))
-        reach = SMOOTHED_AWAY * largest + float(ndtri((1 + confidence) / 2)) * error
-        # Away from the data the error is nan, and the band stays.
-        return np.stack([np.fmin(band[0], model - reach), np.fmax(band[1], model + reach)])
 
     def at(self, states: Floats) -> tuple[Floats, Floats]:
         """Evaluate at states (n,): smooth estimate less model, and its standard error [state/time].
@@ -143,12 +125,26 @@ class Misfit:
         )
 
 
-def misfit_of(fit: Fit, problem: Problem) -> Misfit | None:
-    """Test whether the drift of one variable explains the data; None where nothing is left to test.
+@dataclass(frozen=True, slots=True, eq=False)
+class WeakEquations:
+    """The drift's equations of one variable, with the covariance of their noise.
 
-    The statistic is Hansen's J on wide kernels: sums of the fit's own, whose weak equations leave
-    B − A ĉ with covariance V − A H⁻¹ Aᵀ.
+    kernels      test functions
+    design       (n_kernels, n_functions) A
+    response     (n_kernels,) B
+    covariance   (n_kernels, n_kernels) V
+    normal       the same, whitened
     """
+
+    kernels: Kernels
+    design: Floats
+    response: Floats
+    covariance: Floats
+    normal: NormalEquations
+
+
+def weak_equations(fit: Fit, problem: Problem) -> WeakEquations | None:
+    """Set up the drift's equations again; None where there are none on kernels of one variable."""
     kernels, statistics = fit.instruments, fit.statistics
     if statistics is None or fit.variance is None or not isinstance(kernels, Kernels):
         return None
@@ -158,12 +154,27 @@ def misfit_of(fit: Fit, problem: Problem) -> Misfit | None:
     if fit.rule.overlapping:
         by_model, equations = equations, calibrated(equations)
         covariance = covariance * (by_model.information[0, 0] / equations.information[0, 0])
+    return WeakEquations(
+        kernels, system.design.sum(axis=0), system.response.sum(axis=0), covariance, equations
+    )
+
+
+def misfit_of(fit: Fit, problem: Problem) -> Misfit | None:
+    """Test whether the drift of one variable explains the data; None where nothing is left to test.
+
+    The statistic is Hansen's J on wide kernels: sums of the fit's own, whose weak equations leave
+    B − A ĉ with covariance V − A H⁻¹ Aᵀ.
+    """
+    equations, statistics = weak_equations(fit, problem), fit.statistics
+    if equations is None or statistics is None:
+        return None
     basis = support_basis(problem.library, fit.drift[0].estimate.support).rows
-    solution = solve(equations, basis, robust=False)
+    solution = solve(equations.normal, basis, robust=False)
     if solution is None:
         return None
-    design = system.design.sum(axis=0) @ basis.T
-    left = system.response.sum(axis=0) - design @ solution.values
+    kernels, covariance = equations.kernels, equations.covariance
+    design = equations.design @ basis.T
+    left = equations.response - design @ solution.values
     remaining = covariance - design @ solution.covariance @ design.T
     wide, spacing = _wide(kernels)
     statistic, degrees = _hansen(wide @ left, wide @ covariance @ wide.T, wide @ remaining @ wide.T)
@@ -177,7 +188,7 @@ def misfit_of(fit: Fit, problem: Problem) -> Misfit | None:
         max(SMOOTHING_IN_SPACINGS * spacing, WIDER * kernels.bandwidth),
         left,
         remaining,
-        statistics.at_nodes(kernels) @ statistics.time,
+        sum(fit.rule.drift) * (statistics.at_nodes(kernels) @ statistics.time),
         problem.scales,
         statistic,
         degrees,

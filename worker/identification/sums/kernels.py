@@ -42,12 +42,20 @@ class Kernels:
 
         On a circle the distance is the shorter way round, with its neighbours' images added.
         """
+        return np.asarray(sum(np.exp(-0.5 * z**2) for z in self._distances(y)))
+
+    def slope_at(self, y: Floats) -> Floats:
+        """Evaluate the derivatives of the kernels, (n,) → (n_kernels, n)."""
+        return np.asarray(
+            sum(-z / self.bandwidth * np.exp(-0.5 * z**2) for z in self._distances(y))
+        )
+
+    def _distances(self, y: Floats) -> list[Floats]:
         distance = y[None, :] - self.centres[:, None]
         if self.circle is None:
-            return np.exp(-0.5 * (distance / self.bandwidth) ** 2)
+            return [distance / self.bandwidth]
         distance = distance - self.circle * np.round(distance / self.circle)
-        images = [distance + shift * self.circle for shift in (-1, 0, 1)]
-        return np.asarray(sum(np.exp(-0.5 * (d / self.bandwidth) ** 2) for d in images))
+        return [(distance + shift * self.circle) / self.bandwidth for shift in (-1, 0, 1)]
 
 
 def make_kernels(

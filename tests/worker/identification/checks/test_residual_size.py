@@ -65,6 +65,19 @@ def test_noise_that_vanishes_at_the_ends_has_no_heavy_tails(seed: int) -> None:
     assert not {"heavy-tails", "negative-diffusion", "diffusion-size", "wall"} & set(found)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_that_grows_along_a_step_has_no_heavy_tails(seed: int) -> None:
+    """log X is an Ornstein–Uhlenbeck process, so that a = 0.5 x²: a step's kurtosis is 5."""
+    random = np.random.default_rng(seed)
+    y = np.zeros((4, 5_000))
+    dt = 0.1
+    keep, noise = np.exp(-dt), np.sqrt(0.25 * (1 - np.exp(-2 * dt)))
+    for k in range(1, y.shape[1]):
+        y[:, k] = keep * y[:, k - 1] + noise * random.standard_normal(4)
+    found = _findings(np.exp(y), dt)
+    assert "heavy-tails" not in found
+
+
 def test_jumps_still_have_heavy_tails() -> None:
     rng = np.random.default_rng(5)
     steps = 0.1 * rng.standard_normal(10_000) + (rng.random(10_000) < 0.01) * rng.standard_normal(

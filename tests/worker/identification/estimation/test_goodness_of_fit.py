@@ -8,7 +8,6 @@ import pytest
 from benchmarks.simulation import simulate
 from contract.identification import IdentificationParameters
 from worker import pipeline
-from worker.comparison.plot_data import curves_of
 from worker.identification.data.trajectories import from_arrays
 from worker.identification.estimation.goodness_of_fit import SIGNIFICANT
 from worker.identification.identified_model import IdentifiedModel
@@ -75,21 +74,6 @@ def test_a_drift_outside_the_library_is_named_with_its_place(drift: Function) ->
         missing = drift(x) - model.process.drift(x[:, None])[:, 0]
         assert np.sign(np.mean(missing)) == np.sign(difference)
         assert abs(difference) > 2 * error
-
-
-@pytest.mark.slow
-def test_the_band_of_a_drift_outside_the_library_holds_it() -> None:
-    held, alone = [], []
-    for seed in range(3):
-        model = _identified(_pulled, seed, n_steps=200)
-        for share, misfit in ((held, model.misfit), (alone, None)):
-            drift = curves_of(model.process, model.draws, (-0.6, 0.6), misfit=misfit)
-            band, truth = drift.drift.band, _pulled(drift.grid)
-            assert band is not None
-            share.append(np.mean((band[0] <= truth) & (truth <= band[1])))
-    assert np.mean(held) > 0.9
-    # Negative control: the band of the model's terms.
-    assert np.mean(alone) < 0.7
 
 
 @pytest.mark.slow

@@ -1,0 +1,77 @@
+"""openapi.json suffices: generators of clients understand it, and their clients run a job."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.served import Served
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = Path(__file__).parent / "generated_clients"
+OPENAPI = ROOT / "openapi" / "openapi.json"
+EXAMPLE = ROOT / "examples" / "double_well.csv"
+
+pytestmark = pytest.mark.slow
+
+
+def run(*command: str | Path, folder: Path, ends_with: int = 0) -> str:
+    """Run a command in a folder; what it said is in the failure's message."""
+    environment = os.environ | {"PYTHONPATH": str(folder), "NO_COLOR": "1"}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == ends_with, done.stdout + done.stderr
+    return done.stdout
+
+
+def terms(said: str) -> dict[str, float]:
+    """Terms of the drift by what a client printed."""
+    return {name: float(value) for name, value in (line.split() for line in said.splitlines())}
+
+
+@pytest.fixture(scope="session")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the tools of `generated_clients/package.json`."""
+    if shutil.which("npm") is None:
+        pytest.skip("needs npm, for Spectral and the TypeScript client")
+    folder = tmp_path_factory.mktemp("node")
+    shutil.copytree(FOLDER, folder, dirs_exist_ok=True)
+    run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", folder=folder)
+    return folder
+
+
+def test_a_python_client_generated_from_the_document_runs_a_job(
+    served: Served, tmp_path: Path
+) -> None:
+    command = (sys.executable, "-m", "openapi_python_client", "generate", "--meta", "none")
+    run(*command, "--path", OPENAPI, "--output-path", "generated", folder=tmp_path)
+    said = run(sys.executable, FOLDER / "client.py", served.url, EXAMPLE, folder=tmp_path)
+    assert terms(said) == pytest.approx({"x": 0.87488, "x^3": -0.92129}, rel=1e-4)
+
+
+def test_a_typescript_client_generated_from_the_document_runs_a_job(
+    served: Served, node: Path
+) -> None:
+    generate = ("npx", "openapi-typescript", OPENAPI, "--default-non-nullable", "false")
+    run(*generate, "-o", "generated.d.ts", folder=node)
+    checked = ("--strict", "--skipLibCheck", "--target", "es2022", "--module", "nodenext")
+    run("npx", "tsc", *checked, "client.mts", folder=node)
+    said = run("node", "client.mjs", served.url, EXAMPLE, folder=node)
+    assert terms(said) == pytest.approx({"x": 0.87488, "x^3": -0.92129}, rel=1e-4)
+
+
+def test_spectral_finds_nothing_but_a_fault_that_was_put_in(node: Path) -> None:
+    text = OPENAPI.read_text("utf-8")
+    twice = text.replace('"operationId": "getJob"', '"operationId": "listJobs"')
+    (node / "openapi.json").write_text(text, "utf-8")
+    (node / "twice.json").write_text(twice, "utf-8")
+    command = ("npx", "spectral", "lint", "openapi.json", "twice.json", "--format", "json")
+    found = json.loads(run(*command, "--quiet", folder=node, ends_with=1))
+    assert {(Path(one["source"]).name, one["code"]) for one in found} == {
+        ("twice.json", "operation-operationId-unique")
+    }
