@@ -67,10 +67,10 @@ class Found:
                 self.error.setdefault(key, []).append((found.value if found else 0.0) / value - 1)
                 self.limits.setdefault(key, []).append(limits[key])
                 if found is not None and found.std_error is not None:
-                    low, high = confidence_interval(found.estimates, 0.95)
+                    low, high = confidence_interval(found.estimates, 0.95, found.value)
                     self.held.setdefault(key, []).append(low < value < high)
                     alone = confidence_interval(
-                        [CoefficientEstimate(1.0, found.value, found.std_error)], 0.95
+                        [CoefficientEstimate(1.0, found.value, found.std_error)], 0.95, found.value
                     )
                     self.by_error.setdefault(key, []).append(alone[0] < value < alone[1])
 

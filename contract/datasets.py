@@ -30,12 +30,13 @@ class Layout(Document):
     """Name or 1-based number of the column that identifies the trajectory of each row (long
     form). Several columns are separated by commas: `movie,particle`."""
     state_columns: Annotated[_Names | None, Field(examples=[["voltage"]])] = None
-    """Names or 1-based numbers of the state columns, in the order x, y, z, x4, …"""
+    """Names or 1-based numbers of the state columns, in the order x, y, z, x4, …; of a file of
+    several arrays, names of the arrays to be read."""
     orientation: Annotated[Literal["columns", "rows"] | None, Field(examples=["rows"])] = None
     """`columns`: one row per sample. `rows`: one row per trajectory of a single variable."""
     axes: Annotated[_Axes | None, Field(examples=["ntd"])] = None
-    """Meaning of each axis of an array: `n` trajectory, `t` time, `d` state variable; for
-    example `ntd`."""
+    """Meaning of each axis of an array, or of rows and columns of a table: `n` trajectory, `t`
+    time, `d` state variable; for example `ntd`, or `tn` where each column is a trajectory."""
     time_unit: Annotated[_Unit | None, Field(examples=["s"])] = None
     """Unit of time. Calendar time stamps are converted to this unit (s, min, h, day, year); for
     plain numbers it is only a label."""

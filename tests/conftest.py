@@ -30,6 +30,7 @@ from storage.redis.connection import connect
 from storage.redis.jobs import JobStore
 from storage.stores import Stores
 from tests.acceptance.served import Served
+from tests.tools_of_node import installed
 
 # As in a worker, several threads on small matrices wait for each other, and more so in parallel
 # test processes.
@@ -256,3 +257,9 @@ def _answers(store: Store, process: "subprocess.Popen[bytes]") -> bool:
             except RedisError:
                 time.sleep(0.05)
     return False
+
+
+@pytest.fixture(scope="session")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the tools of `tests/node/package.json`."""
+    return installed(tmp_path_factory.mktemp("node"))

@@ -77,19 +77,29 @@ def record_of(table: Table, layout: Layout, limits: Limits, notes: Notes) -> Rec
         lines=table.lines,
         row_word=table.row_word,
     )
-    return _side_by_side(record, notes) if replicates(states, found, layout) else record
+    if not replicates(states, found, layout):
+        return record
+    if layout.axes is None:
+        _warn_of_replicates(record, notes)
+    else:
+        notes.assume("each column is one trajectory")
+    return _side_by_side(record)
 
 
-def _side_by_side(record: Record, notes: Notes) -> Record:
-    """Put trajectories of one variable, one a column, below each other, with a warning."""
-    n, width = record.states.shape
-    first = record.variables[0]
+def _warn_of_replicates(record: Record, notes: Notes) -> None:
+    first, last = record.variables[0].column, record.variables[-1].column
     notes.warn(
         "orientation-assumed",
-        f"The names of the {width} columns '{first.column}' to '{record.variables[-1].column}' "
+        f"The names of the {len(record.variables)} columns '{first}' to '{last}' "
         "number trajectories: each column was read as one trajectory (replicate) of one variable. "
         "If they are variables of one system, set orientation=columns.",
     )
+
+
+def _side_by_side(record: Record) -> Record:
+    """Put trajectories of one variable, one a column, below each other."""
+    n, width = record.states.shape
+    first = record.variables[0]
     lines = Lines([], [])
     for k in range(width):
         lines.first_sample += [k * n + sample for sample in record.lines.first_sample]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from grammar.names import symbols_of
 from grammar.terms import variable_name
 from service.readers.columns import record_of
-from service.readers.errors import UnreadableData
+from service.readers.errors import UnreadableData, layout_fault
 from service.readers.formats import csv
 from service.readers.formats.arrays import (
     record_of_array,
@@ -64,12 +64,35 @@ def _save(path: Path, array: NDArray[Any]) -> None:
         np.save(SimpleNamespace(write=file.write), array, allow_pickle=False)
 
 
+def _with_axes_of_a_table(layout: Layout) -> Layout:
+    """Say by the orientation what the axes say, where they are those of rows and columns.
+
+    Raises UnreadableData where they are not.
+    """
+    match layout.axes:
+        case None | "tn":
+            return layout
+        case "nt":
+            return replace(layout, orientation="rows")
+        case "td":
+            return replace(layout, orientation="columns")
+    raise layout_fault(
+        "axes",
+        f"axes says '{layout.axes}', but a table has rows and columns.",
+        "Set axes=td if a column is a variable, axes=tn if it is a trajectory of one variable, "
+        "and axes=nt if a row is a trajectory.",
+    )
+
+
 def _record(path: Path, form: Format, layout: Layout, limits: Limits, notes: Notes) -> Record:
+    if form in ("csv", "parquet", "arrow"):
+        layout = _with_axes_of_a_table(layout)
     match form:
         case "csv":
             table = csv.read(path, layout, limits, notes)
             numeric = [column.numbers() for column in table.columns if column.kind == "number"]
             matrix_like = not table.named and len(numeric) == len(table.columns)
+            matrix_like = matrix_like and layout.axes is None
             if numeric and (layout.orientation == "rows" or matrix_like):
                 matrix = np.column_stack(numeric)
                 if rows_are_trajectories(matrix, layout, notes, wide_is_rows=False):

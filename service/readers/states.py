@@ -89,6 +89,8 @@ def state_columns(found: Clocked, layout: Layout, limits: Limits, notes: Notes) 
     _without_words([column for column in others if column.kind != "number"], notes)
     if not left.columns:
         raise _nothing_left(found, others)
+    if layout.axes == "tn":
+        return left.columns
     _without_properties(left, found)
     _without_empty(left, found)
     if len(left.columns) > limits.state_columns:
@@ -96,7 +98,7 @@ def state_columns(found: Clocked, layout: Layout, limits: Limits, notes: Notes) 
             f"The table has {len(left.columns)} state columns; at most {limits.state_columns} are "
             "read.",
             "Name the columns with state_columns.",
-            "If rows are trajectories, set orientation=rows.",
+            "If rows are trajectories, set orientation=rows; if columns are, set axes=tn.",
         )
     _without_copies(left)
     return _by_axis(left.columns)
@@ -104,6 +106,8 @@ def state_columns(found: Clocked, layout: Layout, limits: Limits, notes: Notes) 
 
 def replicates(states: Sequence[Column], found: Clocked, layout: Layout) -> bool:
     """Return whether every state column is a trajectory of one variable: `cell 1`, `cell 2`, …."""
+    if layout.axes == "tn":
+        return True
     if layout.state_columns is not None or layout.orientation is not None or found.identity:
         return False
     found_words = {replicate_word(column.name) for column in states}

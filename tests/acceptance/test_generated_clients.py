@@ -1,32 +1,20 @@
 """openapi.json suffices: generators of clients understand it, and their clients run a job."""
 
 import json
-import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.acceptance.served import Served
+from tests.tools_of_node import run
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = Path(__file__).parent / "generated_clients"
+CLIENT = Path(__file__).with_name("generated_client.py")
 OPENAPI = ROOT / "openapi" / "openapi.json"
 EXAMPLE = ROOT / "examples" / "double_well.csv"
 
 pytestmark = pytest.mark.slow
-
-
-def run(*command: str | Path, folder: Path, ends_with: int = 0) -> str:
-    """Run a command in a folder; what it said is in the failure's message."""
-    environment = os.environ | {"PYTHONPATH": str(folder), "NO_COLOR": "1"}
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == ends_with, done.stdout + done.stderr
-    return done.stdout
 
 
 def terms(said: str) -> dict[str, float]:
@@ -34,23 +22,12 @@ def terms(said: str) -> dict[str, float]:
     return {name: float(value) for name, value in (line.split() for line in said.splitlines())}
 
 
-@pytest.fixture(scope="session")
-def node(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the tools of `generated_clients/package.json`."""
-    if shutil.which("npm") is None:
-        pytest.skip("needs npm, for Spectral and the TypeScript client")
-    folder = tmp_path_factory.mktemp("node")
-    shutil.copytree(FOLDER, folder, dirs_exist_ok=True)
-    run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", folder=folder)
-    return folder
-
-
 def test_a_python_client_generated_from_the_document_runs_a_job(
     served: Served, tmp_path: Path
 ) -> None:
     command = (sys.executable, "-m", "openapi_python_client", "generate", "--meta", "none")
     run(*command, "--path", OPENAPI, "--output-path", "generated", folder=tmp_path)
-    said = run(sys.executable, FOLDER / "client.py", served.url, EXAMPLE, folder=tmp_path)
+    said = run(sys.executable, CLIENT, served.url, EXAMPLE, folder=tmp_path)
     assert terms(said) == pytest.approx({"x": 0.87488, "x^3": -0.92129}, rel=1e-4)
 
 

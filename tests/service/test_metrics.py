@@ -1,12 +1,17 @@
 """What the operator is told, in Prometheus's format."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from service.access import keyring
 from storage.stores import StoreUnavailable
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def samples(service: Any, **headers: str) -> dict[tuple[str, ...], float]:
@@ -76,3 +81,11 @@ def test_where_there_are_keys_the_numbers_take_one_that_may_admin(service: Any) 
         == 403
     )
     assert samples(service, Authorization=f"Bearer {admin}")["itoscope_store_up",] == 1
+
+
+def test_alerts_are_about_metrics_that_exist(service: Any) -> None:
+    service.finish(service.job())
+    rules = yaml.safe_load((ROOT / "deploy" / "alerts.yaml").read_text())["groups"][0]["rules"]
+    used = {name for rule in rules for name in re.findall(r"itoscope_\w+", rule["expr"])}
+    assert len(used) > 5
+    assert used <= {name for name, *_ in samples(service)}

@@ -96,7 +96,7 @@ def curves_of(
         b, a = process.drift(x)[:, 0], process.diffusion(x)[:, 0, 0]
     bands: tuple[Floats | None, Floats | None] = (None, None)
     if draws is not None and len(draws):
-        bands = _bands(draws, grid, confidence)
+        bands = _bands(draws, grid, (b, a), confidence)
     return Curves(grid, Curve(b, bands[0]), Curve(a, bands[1]))
 
 
@@ -109,19 +109,25 @@ def drift_field(process: DiffusionProcess, where: Sequence[Range]) -> DriftField
     return DriftField((first, second), values)
 
 
-def _bands(draws: DrawnModels[Any], grid: Floats, confidence: float) -> tuple[Floats, Floats]:
-    """Return the central intervals (2, n) of drift and diffusion."""
+def _bands(
+    draws: DrawnModels[Any], grid: Floats, curves: tuple[Floats, Floats], confidence: float
+) -> tuple[Floats, Floats]:
+    """Return the central intervals (2, n) of drift and diffusion, widened to the curves (n,)."""
     tail = (1 - confidence) / 2
     # Both are linear in the coefficients.
     functions = [draws.process_at(unit) for unit in np.eye(len(draws.centre))]
     x = grid[:, None]
     with np.errstate(all="ignore"):
         tables = [f.drift(x)[:, 0] for f in functions], [f.diffusion(x)[:, 0, 0] for f in functions]
-        b, a = (
+        ends = [
             np.quantile(draws.coefficients[:MOST] @ np.array(table), [tail, 1 - tail], axis=0)
             for table in tables
-        )
-        return b, a
+        ]
+    b, a = (
+        np.stack([np.minimum(low, curve), np.maximum(high, curve)])
+        for (low, high), curve in zip(ends, curves, strict=True)
+    )
+    return b, a
 
 
 def of_answer(

@@ -7,7 +7,7 @@ from contract import curves as pictures
 from grammar.terms import variable_name
 from worker.comparison.empirical import Bins, KramersMoyal, Observed
 from worker.comparison.plot_data import Curve, Curves, DriftField
-from worker.documents.numbers import number, plain, written
+from worker.documents.numbers import plain, row_of, written
 
 Floats = NDArray[np.float64]
 
@@ -44,25 +44,21 @@ def observed_document(observed: Observed) -> pictures.Observed:
 
 
 def _curve(curve: Curve) -> pictures.Curve:
-    band = () if curve.band is None else tuple(zip(*map(_numbers, curve.band), strict=True))
-    return pictures.Curve(values=_numbers(curve.values), band=band)
+    band = () if curve.band is None else tuple(zip(*map(row_of, curve.band), strict=True))
+    return pictures.Curve(values=row_of(curve.values), band=band)
 
 
 def _kramers_moyal(moments: KramersMoyal) -> pictures.KramersMoyal:
     seen = np.isfinite(moments.at)
     return pictures.KramersMoyal(
         at=tuple(moments.at[seen].tolist()),
-        drift=_numbers(moments.drift[seen]),
-        drift_std_error=_numbers(moments.drift_error[seen]),
-        diffusion=_numbers(moments.diffusion[seen]),
-        diffusion_std_error=_numbers(moments.diffusion_error[seen]),
+        drift=row_of(moments.drift[seen]),
+        drift_std_error=row_of(moments.drift_error[seen]),
+        diffusion=row_of(moments.diffusion[seen]),
+        diffusion_std_error=row_of(moments.diffusion_error[seen]),
         noise_corrected=moments.noise_corrected,
     )
 
 
 def _bins(by_variable: tuple[Bins, ...]) -> dict[str, pictures.Bins]:
     return {variable_name(k): written(pictures.Bins, bins) for k, bins in enumerate(by_variable)}
-
-
-def _numbers(values: Floats) -> tuple[float | None, ...]:
-    return tuple(values.tolist()) if np.isfinite(values).all() else tuple(number(v) for v in values)

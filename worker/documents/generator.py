@@ -14,7 +14,6 @@ from worker.documents.numbers import (
     band_of,
     curves_of,
     encoded,
-    ends_about,
     interval_of,
     number,
     table,
@@ -163,21 +162,13 @@ def _stationary(report: GeneratorReport, spread: Intervals) -> results.Stationar
         reason=sentences(*law.reasons),
         current=None if spatial is None or spatial.current is None else encoded(spatial.current),
         probability_current=report.probability_current,
-        probability_current_ci=ends_about(
-            report.probability_current, spread.range("probability_current")
-        ),
+        probability_current_ci=spread.range("probability_current"),
         mean_velocity=report.mean_velocity,
-        mean_velocity_ci=ends_about(report.mean_velocity, spread.range("mean_velocity")),
+        mean_velocity_ci=spread.range("mean_velocity"),
         circulation=None if spatial is None else spatial.circulation,
-        circulation_ci=ends_about(
-            None if spatial is None else spatial.circulation,
-            spread.range("stationary", "circulation"),
-        ),
+        circulation_ci=spread.range("stationary", "circulation"),
         entropy_production=None if spatial is None else spatial.entropy_production,
-        entropy_production_ci=ends_about(
-            None if spatial is None else spatial.entropy_production,
-            spread.range("stationary", "entropy_production"),
-        ),
+        entropy_production_ci=spread.range("stationary", "entropy_production"),
     )
 
 
@@ -187,7 +178,7 @@ def _row(
     """Write the intervals of numbers in a row; None without sampled models."""
     if not spread.ends:
         return ()
-    return tuple(ends_about(v, spread.range(*path, i)) for i, v in enumerate(values))
+    return tuple(spread.range(*path, i) for i in range(len(values)))
 
 
 def _exit(exit_: Exit, spread: Intervals, *path: str | int) -> results.Exit:
@@ -197,7 +188,7 @@ def _exit(exit_: Exit, spread: Intervals, *path: str | int) -> results.Exit:
         high=exit_.high,
         probability_high=results.Estimate(
             value=exit_.probability_high,
-            ci=ends_about(exit_.probability_high, spread.range(*path, "probability_high")),
+            ci=spread.range(*path, "probability_high"),
             reason=sentences(exit_.reason),
         ),
         mean_time=_estimate(exit_.mean_time, spread, *path, "mean_time"),
@@ -262,7 +253,7 @@ def _passage(passage: Passage, spread: Intervals, *path: str | int) -> results.P
             results.Quantile(
                 probability=p,
                 time=time,
-                ci=interval_of(ends_about(time, spread.range(*path, "quantiles", k))),
+                ci=interval_of(spread.range(*path, "quantiles", k)),
             )
             for k, (p, time) in enumerate(zip(PROBABILITIES, passage.quantiles, strict=False))
         ),
@@ -316,11 +307,9 @@ def _distribution(law: PassageCurve | Reason | None) -> results.PassageDistribut
 
 
 def _estimate(timing: Timing, spread: Intervals, *path: str | int) -> results.Estimate:
-    ends = spread.range(*path)
     # A time too long for a number still has an interval, of times that are not or are too.
-    too_long = timing.value is None and timing.log_value is not None
-    ci = ends if too_long else ends_about(timing.value, ends)
-    return results.Estimate(value=timing.value, ci=interval_of(ci), reason=sentences(timing.reason))
+    ci = interval_of(spread.range(*path))
+    return results.Estimate(value=timing.value, ci=ci, reason=sentences(timing.reason))
 
 
 def simulated_of(law: SimulatedLaw) -> results.SimulatedLaw:

@@ -128,7 +128,7 @@ def _interval(term: TermFit, confidence: float) -> tuple[float, float] | None:
     """Return a coefficient's interval; none where there is no error, or it is zero at both ends."""
     if (term.active and not term.std_error) or not term.estimates:
         return None
-    low, high = confidence_interval(term.estimates, confidence)
+    low, high = confidence_interval(term.estimates, confidence, term.value)
     return (low, high) if term.active or low < high else None
 
 

@@ -43,7 +43,7 @@ def array(values: Floats) -> results.Array:
     """Write numbers (n,), encoded where there are many."""
     if values.size > LONGEST_PLAIN_ARRAY:
         return encoded(values)
-    return tuple(number(v) for v in values)
+    return row_of(values)
 
 
 def table(values: Floats) -> results.Values:
@@ -61,17 +61,6 @@ def curves_of(band: tuple[Floats, Floats] | None) -> tuple[results.Array, result
     return None if band is None else (array(band[0]), array(band[1]))
 
 
-def ends_about(value: float | None, ends: tuple[float, float] | None) -> tuple[float, float] | None:
-    """Return the interval of an estimate: it holds the estimate, and without one there is none.
-
-    The models drawn around an estimate may have a number that it lacks, such as a variance, or, on
-    other sets of terms, may all have a larger one.
-    """
-    if value is None or not math.isfinite(value):
-        return None
-    return None if ends is None else (min(ends[0], value), max(ends[1], value))
-
-
 def interval_of(ends: tuple[float, float] | None) -> Interval | None:
     """Write an interval; an end that is not finite is open."""
     return None if ends is None else (number(ends[0]), number(ends[1]))
@@ -84,4 +73,9 @@ def encoded(values: Floats) -> results.EncodedArray:
 
 
 def _rows(values: Floats) -> tuple[tuple[float | None, ...], ...]:
-    return tuple(tuple(number(v) for v in row) for row in values)
+    return tuple(row_of(row) for row in values)
+
+
+def row_of(values: Floats) -> tuple[float | None, ...]:
+    """Write numbers (n,), with null for those that are not finite."""
+    return tuple(values.tolist()) if np.isfinite(values).all() else tuple(map(number, values))

@@ -3,7 +3,7 @@
 import math
 
 from contract import results
-from worker.documents.numbers import array, curves_of, ends_about, interval_of, written
+from worker.documents.numbers import array, curves_of, interval_of, written
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.uncertainty.intervals import Intervals, Path
 
@@ -12,8 +12,7 @@ def eigenvalue_of(
     value: complex, intervals: Intervals, path: Path, place: int
 ) -> results.Eigenvalue:
     """Write an eigenvalue with its period, where it is complex, and the intervals of both parts."""
-    ends = [intervals.range(*path, part, place) for part in ("re", "im")]
-    re, im = (ends_about(v, e) for v, e in zip((value.real, value.imag), ends, strict=True))
+    re, im = (intervals.range(*path, part, place) for part in ("re", "im"))
     period = 2 * math.pi / abs(value.imag) if value.imag else None
     return results.Eigenvalue(
         re=float(value.real), im=float(value.imag), ci=re, im_ci=im, period=period
@@ -28,12 +27,7 @@ def fixed_points_of(
         written(
             results.FixedPoint,
             point,
-            at_ci=tuple(
-                ends_about(place, ends)
-                for place, ends in zip(
-                    point.at, intervals.ranges("fixed_points", i, "at"), strict=False
-                )
-            ),
+            at_ci=intervals.ranges("fixed_points", i, "at"),
             jacobian_eigenvalues=tuple(
                 eigenvalue_of(rate, intervals, ("fixed_points", i, "rates"), k)
                 for k, rate in enumerate(point.rates)
@@ -50,10 +44,8 @@ def barriers_of(report: GeneratorReport, intervals: Intervals) -> tuple[results.
             results.Barrier,
             b,
             from_=b.start,
-            height_ci=interval_of(ends_about(b.height, intervals.range("barriers", i, "height"))),
-            height_over_noise_ci=interval_of(
-                ends_about(b.height_over_noise, intervals.range("barriers", i, "height_over_noise"))
-            ),
+            height_ci=interval_of(intervals.range("barriers", i, "height")),
+            height_over_noise_ci=interval_of(intervals.range("barriers", i, "height_over_noise")),
         )
         for i, b in enumerate(report.barriers)
         if math.isfinite(b.height_over_noise)

@@ -23,6 +23,7 @@ from worker.generator.line.landscape import Landscape
 from worker.generator.line.perturbed_model import PerturbedLineAnalysis
 from worker.generator.line.stationary import probability_below
 from worker.generator.multivariate.analysis import analysed_in_space, closed_in_space
+from worker.generator.multivariate.perturbed_linear import PerturbedLinearAnalysis
 from worker.generator.plane.grid_refinement import Solution
 from worker.generator.plane.perturbed_model import PerturbedPlaneAnalysis
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view
@@ -92,6 +93,12 @@ class Analysis:
     report: GeneratorReport
     process: DiffusionProcess
     perturbed: PerturbedAnalysis | None = None
+
+    @property
+    def closed_form(self) -> bool:
+        """Whether processes like this one are analysed in closed form, in a few milliseconds."""
+        near = None if self.perturbed is None else self.perturbed.geometry
+        return isinstance(near, PerturbedLinearAnalysis) and not (near.passages or near.committors)
 
     @property
     def solution(self) -> Solution | None:

@@ -253,10 +253,11 @@ def with_scores(problem: Problem, fit: Fit) -> Fit:
     if problem.library.dimension > 1:
         return fit
     drift, diffusion = fit.coefficients[0], fit.tensor[0, 0]
-    windows = walk(problem, fit.rule, 1, at_most=WINDOWS_FOR_SCORES)
+    rule = fit.rule.of_residuals
+    windows = walk(problem, rule, 1, at_most=WINDOWS_FOR_SCORES)
     longest = longest_duration(problem.data) / problem.space.time
     return replace(
-        fit, scores=(score_tests(windows, fit.rule, problem.library, drift, diffusion, longest),)
+        fit, scores=(score_tests(windows, rule, problem.library, drift, diffusion, longest),)
     )
 
 

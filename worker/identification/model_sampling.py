@@ -101,28 +101,30 @@ class CoefficientEstimate:
 
 
 def confidence_interval(
-    estimates: Sequence[CoefficientEstimate], confidence: float
+    estimates: Sequence[CoefficientEstimate], confidence: float, value: float
 ) -> tuple[float, float]:
     """Return the central interval of a coefficient over supports and sampling rules, (M34), (M35).
 
     The coefficient is zero with the probability that the weights leave to one. On a single support
-    the interval covers the truth whichever of two rules is right (Imbens and Manski, 2004).
+    the interval covers the truth whichever of two rules is right (Imbens and Manski, 2004). The
+    interval is widened to the estimate where the other supports all but exclude it.
 
     Parameters
     ----------
     estimates : estimates on the supports that have the term
     confidence : coverage of the interval, 0 to 1
+    value : the estimate; 0 of a term that is not selected
     """
     table = np.array([(e.weight, e.value, e.std_error, e.shift) for e in estimates]).reshape(-1, 4)
-    weight, value, error, shift = table.T
+    weight, middle, error, shift = table.T
     absent = max(1 - float(weight.sum()), 0.0)
     error = np.maximum(error, np.finfo(float).tiny)
     reach = 10 * error
-    low = min(float(np.min(np.minimum(value, value + shift) - reach, initial=0.0)), 0.0)
-    high = max(float(np.max(np.maximum(value, value + shift) + reach, initial=0.0)), 0.0)
+    low = min(float(np.min(np.minimum(middle, middle + shift) - reach, initial=0.0)), 0.0)
+    high = max(float(np.max(np.maximum(middle, middle + shift) + reach, initial=0.0)), 0.0)
 
     def below(x: float) -> float:
-        return float(weight @ (ndtr((x - value) / error) + ndtr((x - value - shift) / error)) / 2)
+        return float(weight @ (ndtr((x - middle) / error) + ndtr((x - middle - shift) / error)) / 2)
 
     def end(share: float) -> float:
         at_zero = below(0.0)
@@ -131,4 +133,4 @@ def confidence_interval(
         wanted = share if share < at_zero else share - absent
         return float(brentq(lambda x: below(x) - wanted, low, high, xtol=1e-9 * error.min()))
 
-    return end((1 - confidence) / 2), end((1 + confidence) / 2)
+    return min(end((1 - confidence) / 2), value), max(end((1 + confidence) / 2), value)

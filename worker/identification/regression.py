@@ -185,7 +185,11 @@ def calibrated(equations: NormalEquations) -> NormalEquations:
     left = degrees_of_freedom(equations.block_information @ inverse)
     if not left > 0:
         return equations
-    factor = left / float(np.einsum("bj,jk,bk->", residuals, inverse, residuals))
+    return scaled(equations, left / float(np.einsum("bj,jk,bk->", residuals, inverse, residuals)))
+
+
+def scaled(equations: NormalEquations, factor: float) -> NormalEquations:
+    """Divide V by a factor."""
     return NormalEquations(
         information=factor * equations.information,
         score=factor * equations.score,

@@ -6,6 +6,7 @@ b, a and b′ are functions whose accuracy does not depend on how far the origin
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import accumulate
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -91,18 +92,12 @@ def _without_zeros(powers: Floats, origin: float, unit: float) -> tuple[Floats, 
         return powers, 0
     while len(powers) > 1 and powers.any():
         # Horner's rule at x = 0: quotient by y − at, and remainder.
-        quotient, size = np.empty(len(powers) - 1), float(np.abs(powers) @ abs(at) ** _upto(powers))
-        last = 0.0
-        for i in range(len(powers) - 1, 0, -1):
-            last = quotient[i - 1] = powers[i] + last * at
-        if abs(powers[0] + last * at) > ROUNDING * size:
+        sums = list(accumulate(powers[::-1].tolist(), lambda last, power: power + last * at))
+        size = float(np.abs(powers) @ np.abs(at) ** np.arange(len(powers)))
+        if abs(sums[-1]) > ROUNDING * size:
             break
-        powers, count = quotient / unit, count + 1
+        powers, count = np.array(sums[-2::-1]) / unit, count + 1
     return powers, count
-
-
-def _upto(powers: Floats) -> Floats:
-    return np.arange(len(powers), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,7 +123,7 @@ class Excess:
     def derivative(self, x: Floats) -> Floats:
         """Differentiate with respect to x."""
         y = self._places(x)
-        value, slope = self.weights @ self.kernels.at(y), self.weights @ self.kernels.slope_at(y)
+        value, slope = self.weights @ self.kernels.at(y), self.weights @ self.kernels.at(y, 1)
         return _beyond(self.a.derivative()(x), value) + _beyond(self.a(x), slope / self.unit)
 
     def _places(self, x: Floats) -> Floats:

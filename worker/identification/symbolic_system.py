@@ -5,13 +5,11 @@ Polynomials of one and of several variables are evaluated in one compiled loop e
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from itertools import combinations_with_replacement, product
-from math import prod
+from functools import cached_property
+from itertools import combinations_with_replacement
 
 import numba as nb
 import numpy as np
-from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from grammar.terms import Tree
@@ -242,7 +240,7 @@ def field_from_internal(library: Library, coefficients: Floats, factor: float) -
     """
     exponents = library.internal_exponents
     n = len(exponents)
-    powers = _chebyshev_to_powers(library) @ coefficients[:n] * factor
+    powers = library.powers_of_internal @ coefficients[:n] * factor
     trees = tuple(
         (float(w) * factor, library.trees[k])
         for w, k in zip(coefficients[n:], library.other, strict=True)
@@ -253,21 +251,6 @@ def field_from_internal(library: Library, coefficients: Floats, factor: float) -
         {e: float(c) for e, c in zip(exponents, powers, strict=True) if c},
         trees,
     )
-
-
-@lru_cache(maxsize=64)
-def _chebyshev_to_powers(library: Library) -> Floats:
-    """Expand the Chebyshev products in the monomials of y; (n, n) for n internal exponents."""
-    exponents = library.internal_exponents
-    place = {e: j for j, e in enumerate(exponents)}
-    out = np.zeros((len(exponents), len(exponents)))
-    for column, degrees in enumerate(exponents):
-        factors = [chebyshev.cheb2poly([0.0] * k + [1.0]) for k in degrees]
-        for e in product(*(range(k + 1) for k in degrees)):
-            out[place[e], column] = prod(
-                float(factor[k]) for factor, k in zip(factors, e, strict=True)
-            )
-    return out
 
 
 def field_from_terms(

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -82,6 +83,11 @@ def record_of_bundle(
             notes.dt_in_file = (float(array.reshape(-1)[0]), None, name)
     shaped = {name: array for name, array in arrays.items() if array.ndim}
     data = {name: array for name, array in shaped.items() if name not in scalars} or shaped
+    chosen = layout.state_columns or ()
+    if chosen and set(chosen) <= set(data) and any(data[name].ndim > 1 for name in chosen):
+        kept = {*chosen, layout.time_column}
+        data = {name: a for name, a in data.items() if name in kept or is_time(name)}
+        layout = replace(layout, state_columns=None)
     if not data:
         raise UnreadableData("There are only single numbers, no array.", code="too-few-samples")
     for name, array in data.items():
@@ -211,6 +217,7 @@ def _unclear(arrays: Mapping[str, Floats]) -> UnreadableData:
         f"It is not clear how these arrays belong together: {shapes}.",
         "Give one array t of n times and arrays of n values, or one array per trajectory.",
         "Or give one array of shape (trajectories, times, state).",
+        "Or name the array to be read in state_columns.",
     )
 
 

@@ -197,3 +197,15 @@ def test_dt_may_be_among_the_arrays(read_data: Reads) -> None:
 
 def test_arrays_that_do_not_belong_together_are_listed(refused: Reads) -> None:
     assert "'a' (100,), 'b' (3, 3)" in refused(npz(a=X, b=np.eye(3))).detail
+
+
+def test_an_array_is_chosen_by_its_name(read_data: Reads, refused: Callable[..., Any]) -> None:
+    """Arrays that do not belong together were refused without a way to choose one."""
+    path, other = X[:, None], RNG.normal(size=(7, 3))
+    bundle = npz(trajectory=path, emission=other, t=T)
+    assert "state_columns" in " ".join(refused(bundle).hints)
+    found = read_data(bundle, state_columns=["trajectory"])
+    assert np.array_equal(found.states[:, 0], X)
+    assert found.times == pytest.approx(T)
+    cube = npz(paths=np.stack([path, path + 1]), matrix=other, weights=RNG.normal(size=(3, 3)))
+    assert read_data(cube, state_columns=["paths"]).report.n_trajectories == 2

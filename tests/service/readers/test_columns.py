@@ -245,3 +245,32 @@ def test_too_many_state_columns_are_refused_by_their_number(refused: Reads) -> N
         )
     )
     assert "70 state columns" in refusal.detail
+
+
+@pytest.mark.parametrize("count", [2, 20, 100])
+@pytest.mark.parametrize("clock", [False, True])
+@pytest.mark.parametrize("header", [False, True])
+def test_axes_say_that_columns_are_trajectories(
+    read_data: Reads, count: int, clock: bool, header: bool
+) -> None:
+    """A ring of 39 columns had no layout that read it, and `axes` was ignored for text."""
+    paths = np.round(np.cumsum(np.random.default_rng(count).normal(size=(count, N)), axis=1), 3)
+    names = ["time"] * clock + [f"{'abcdefghij'[k % 10]}{k}" for k in range(count)]
+    text = rows(*([T] if clock else []), *paths, header=",".join(names) if header else None)
+    found = read_data(text, axes="tn")
+    assert found.report.n_trajectories == count
+    assert len(found.report.variables) == 1
+    assert np.array_equal(found.states[:, 0], paths.ravel())
+    assert found.report.layout.axes == "tn"
+    assert "orientation-assumed" not in found.codes
+    # Negative control: read as `td` they are variables, and as `nt` each row is a trajectory.
+    if count == 2:
+        assert len(read_data(text, axes="td").report.variables) == count
+    if not clock and not header:
+        assert read_data(text, axes="nt").report.n_trajectories == N
+
+
+def test_axes_that_a_table_cannot_have_are_refused(refused: Callable[..., Any]) -> None:
+    found = refused(rows(X, Y), axes="ntd")
+    assert "a table has rows and columns" in found.detail
+    assert "axes=tn" in found.hints[0]

@@ -10,8 +10,8 @@ from contract.generator import AnalysisParameters, ModelTerms
 from contract.jobs import GeneratorJob
 from worker.comparison.plot_data import Picture
 from worker.documents.generator import analysis_of
-from worker.generator.analysis import analyse
-from worker.generator.uncertainty.intervals import Intervals
+from worker.generator.analysis import analysis
+from worker.generator.uncertainty.confidence_intervals import intervals_over
 from worker.identification.symbolic_process import SymbolicProcess, from_terms
 from worker.jobs.generator import describe, in_standard_names
 from worker.jobs.parameters import analysis_settings_of, process_of
@@ -98,26 +98,26 @@ def test_infinite_variance_says_why_there_is_no_autocorrelation() -> None:
     assert found.power_spectrum is None
 
 
-def test_an_interval_belongs_to_an_estimate_and_holds_it() -> None:
+def test_without_an_estimate_there_is_no_interval() -> None:
     """An infinite variance had the interval [42, 140] of models that have one."""
-    heavy = SymbolicProcess(from_terms({"x": -0.4}), from_terms({"1": 1.0, "x^2": 1.0}))
-    path, one = ("stationary", "mean"), np.ones(1)
-    ends = {
-        path: (0.5 * one, 0.9 * one),
-        ("stationary", "covariance"): (42 * one[None], 140 * one[None]),
-    }
-    found = analysis_of(analyse(heavy), Intervals(ends)).stationary
+
+    def heavy(slope: float) -> SymbolicProcess:
+        return SymbolicProcess(from_terms({"x": -slope}), from_terms({"1": 1.0, "x^2": 1.0}))
+
+    # The variance is finite above a slope of 1/2, and is 1/(2 slope − 1).
+    slopes = np.linspace(0.9, 1.2, 25)
+    models, reference = [heavy(t) for t in slopes], analysis(heavy(0.4))
+    found = analysis_of(reference.report, intervals_over(models, reference, 0.9)).stationary
     assert found is not None
     assert found.covariance == ((None,),)
     assert found.covariance_ci == ((None,),)
-    assert found.mean[0] == pytest.approx(0.0, abs=1e-9)
     assert found.mean_ci[0] is not None
-    assert found.mean_ci[0] == pytest.approx((0.0, 0.9), abs=1e-9)
-    # Where the estimate is inside, its interval is the models' own.
-    light = SymbolicProcess(from_terms({"x": -1.0}), from_terms({"1": 1.0}))
-    found = analysis_of(analyse(light), Intervals({path: (-0.2 * one, 0.1 * one)})).stationary
+    # Negative control: a reference that has it has its interval, too.
+    reference = analysis(heavy(1.0))
+    found = analysis_of(reference.report, intervals_over(models, reference, 0.9)).stationary
     assert found is not None
-    assert found.mean_ci == ((-0.2, 0.1),)
+    (ends,) = found.covariance_ci[0]
+    assert ends == pytest.approx(1 / (2 * slopes[[23, 1]] - 1), rel=1e-3)
 
 
 def test_circle_has_a_current_and_a_mean_velocity() -> None:

@@ -96,7 +96,7 @@ def test_a_regression_on_few_models_has_the_percentiles_of_all() -> None:
         return np.column_stack([np.log(rate), rate**2 + 0.1 * z[:, 6]])
 
     analysed = np.concatenate([np.pad(design(2), ((0, 0), (0, 5))), steps[900::5]])
-    found = regression(analysed, value(analysed), steps)
+    found = regression(analysed, value(analysed), steps, scattered=False)
     exact = value(steps)
     spread = exact.std(axis=0)
 
@@ -112,14 +112,37 @@ def test_a_regression_on_few_models_has_the_percentiles_of_all() -> None:
         )
 
     assert missed(found) < 0.1
-    assert regression(analysed, value(analysed), analysed) == pytest.approx(value(analysed))
+    assert missed(regression(analysed, value(analysed), steps, scattered=True)) < 0.2
+    for scattered in (False, True):
+        own = regression(analysed, value(analysed), analysed, scattered=scattered)
+        assert own == pytest.approx(value(analysed))
     # Negative control: those of the nearest models are further away.
     nearest = np.argmin(((steps[:, None] - analysed) ** 2).sum(axis=2), axis=1)
     assert missed(value(analysed)[nearest]) > 0.3
     # What the nearest model has not, no model has.
     lacking = value(analysed)
     lacking[3, 1] = np.inf
-    assert np.array_equal(np.isinf(regression(analysed, lacking, steps)[:, 1]), nearest == 3)
+    found = regression(analysed, lacking, steps, scattered=True)
+    assert np.array_equal(np.isinf(found[:, 1]), nearest == 3)
+
+
+def test_few_models_in_many_directions_scatter_as_all_do() -> None:
+    # A quantity of 300 directions, and 60 models of them: a regression knows a fifth of it.
+    random = np.random.default_rng(5)
+    along = random.standard_normal(300)
+    analysed, steps = random.standard_normal((60, 300)), random.standard_normal((3000, 300))
+
+    def value(z: FloatArray) -> FloatArray:
+        return (z @ along / np.sqrt(300))[:, None]
+
+    spread = {
+        scattered: regression(analysed, value(analysed), steps, scattered=scattered).std()
+        for scattered in (False, True)
+    }
+    # Sixty values have a standard deviation to 1/√120; the quantity's own is 1.
+    assert spread[True] == pytest.approx(1.0, abs=2 / np.sqrt(120))
+    # Negative control: what the regression itself says.
+    assert spread[False] < 0.6
 
 
 def test_directions_are_those_in_which_models_differ() -> None:

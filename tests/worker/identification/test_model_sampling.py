@@ -31,7 +31,7 @@ def test_percentiles_over_both_sampling_rules_are_the_interval_that_holds_whiche
     shift = RuleShift(np.array([distance]), np.array([distance]))
     drawn = draw_models([Selected(estimate(3.0), (), (), shift)], 200_000, seed=1)[0][:, 0, 0]
     assert np.quantile(drawn, [0.025, 0.975]) == pytest.approx(
-        confidence_interval([CoefficientEstimate(1.0, 3.0, 1.0, distance)], 0.95), abs=0.03
+        confidence_interval([CoefficientEstimate(1.0, 3.0, 1.0, distance)], 0.95, 3.0), abs=0.03
     )
 
 

@@ -66,8 +66,9 @@ def analysed_on_the_line(
     if problem is not None:
         return _without_noise(model, window, problem, request), None
     ends = classify_end(model, window, -1), classify_end(model, window, 1)
-    landscape, fixed = resolve(
-        model, window, ends, request.on_the_line, depth_for(request.eigenpairs, DEPTH)
+    fixed = fixed_points_of(model, window)
+    landscape = resolve(
+        model, window, ends, fixed, request.on_the_line, depth_for(request.eigenpairs, DEPTH)
     )
     problem = ends_problem(ends, fixed, request.observed_range)
     report = _kinetics(model, window, ends, landscape, fixed, problem, request)
@@ -104,25 +105,23 @@ def resolve(
     model: ScalarProcess,
     window: Window,
     ends: tuple[End, End],
+    fixed: tuple[FixedPoint, ...],
     asked: Sequence[tuple[float, ...]],
     depth: float,
-) -> tuple[Landscape, tuple[FixedPoint, ...]]:
-    """Return the landscape, with breaks at fixed points and points asked for, and the fixed points.
+) -> Landscape:
+    """Return the landscape, with breaks at fixed points and points asked for.
 
     Parameters
     ----------
     model : process in one coordinate
     window : centre, scale and scan of the domain
     ends : lower and upper end, classified
+    fixed : fixed points of the drift
     asked : tuples of states that are asked about [state]
     depth : fall of the log-density, beyond the outermost break, at which the panels end
     """
     points = [point for numbers in asked for point in numbers]
-    fixed = fixed_points_of(model, window)
-    landscape = build_landscape(
-        model, window, ends, (point.at[0] for point in fixed), points, depth
-    )
-    return landscape, fixed
+    return build_landscape(model, window, ends, (point.at[0] for point in fixed), points, depth)
 
 
 def _kinetics(

@@ -41,6 +41,7 @@ from worker.generator.line.finite_volumes import Cells, cut_into_cells
 from worker.generator.line.fixed_points import (
     counterparts,
     fixed_points_at,
+    fixed_points_of,
     range_of_places,
 )
 from worker.generator.line.landscape import Landscape
@@ -190,14 +191,23 @@ class PerturbedLineAnalysis:
             low, high = float(report.stationary.grid[0][0]), float(report.stationary.grid[0][-1])
         distance = (high - low) * np.append(2.0 ** np.arange(-3.0, DOUBLINGS / 2), FAR)
         has_distribution = np.full(len(processes), True)
-        for side, edge, end in zip((-1, 1), (low, high), report.ends or (None, None), strict=True):
-            if end is not None and np.isfinite(end.at):
-                continue
-            at = edge + side * distance
-            of_each = [
-                (values(model.b, at), values(model.a, at)) for model in map(scalar_view, processes)
-            ]
-            b, a = (np.array([pair[k] for pair in of_each]).reshape(-1, len(at)) for k in (0, 1))
+        open_ends = [
+            (side, edge)
+            for side, edge, end in zip(
+                (-1, 1), (low, high), report.ends or (None, None), strict=True
+            )
+            if end is None or not np.isfinite(end.at)
+        ]
+        if not open_ends:
+            return has_distribution
+        at = np.array([edge + side * distance for side, edge in open_ends])
+        models = [scalar_view(process) for process in processes]
+        drifts, noises = (
+            np.array([values(f, at) for f in functions]).reshape(len(models), *at.shape)
+            for functions in ([model.b for model in models], [model.a for model in models])
+        )
+        for number, (side, _) in enumerate(open_ends):
+            b, a = drifts[:, number], noises[:, number]
             gone = np.argmax(a <= 0, axis=1)
             vanishes = np.any(a <= 0, axis=1)
             inward = np.take_along_axis(side * b, gone[:, None], axis=1)[:, 0] < 0
@@ -322,7 +332,8 @@ class PerturbedLineAnalysis:
         """
         report, observed = self.report, self.observed
         nothing = GeneratorReport(False, None, model.bounds, "natural")
-        if observed is not None:
+        # Between walls it is narrowed already.
+        if observed is not None and not walls:
             model = narrowed_to_positive(model, observed).process
         law = report.stationary
         scanned = observed if law is None else (float(law.grid[0][0]), float(law.grid[0][-1]))
@@ -330,11 +341,12 @@ class PerturbedLineAnalysis:
         if noise_problem(model, window, observed) is not None:
             return nothing
         ends = classify_end(model, window, -1), classify_end(model, window, 1)
-        landscape, fixed = resolve(
-            model, window, ends, [self._points], depth_for(self._n_rates, DEPTH)
-        )
-        if not has_barrier(landscape, walls, least):
-            return nothing
+        fixed, depth = fixed_points_of(model, window), depth_for(self._n_rates, DEPTH)
+        landscape: Landscape | None = None
+        if walls:
+            landscape = resolve(model, window, ends, fixed, [self._points], depth)
+            if not has_barrier(landscape, walls, least):
+                return nothing
         has_distribution = ends_problem(ends, fixed, observed) is None
         if not has_distribution:
             # Like the reference, a model that runs away only where the data never were is held
@@ -352,6 +364,8 @@ class PerturbedLineAnalysis:
                     closed, artificial_ends(closed.bounds, model), LEAST_FALL
                 )
                 return replace(found, ergodic=False)
+        if landscape is None:
+            landscape = resolve(model, window, ends, fixed, [self._points], depth)
         return self._report(
             model,
             landscape,

@@ -34,6 +34,7 @@ class Kind:
     whole     whether it is a curve, of which all points are judged together
     absent    number that stands for a missing value: nan where the model is left out of the ranking
     unit      what differences that may be rounding errors are compared with; None for the value
+    shown     from the quantity as it is kept to the numbers that are reported
     """
 
     forward: Change
@@ -42,6 +43,7 @@ class Kind:
     whole: bool = False
     absent: float = np.nan
     unit: Literal["state", "one"] | None = None
+    shown: Change = np.asarray
 
 
 def _same(values: FloatArray) -> FloatArray:
@@ -113,7 +115,7 @@ PROBABILITY = Kind(_same, _share)
 PROBABILITY_CURVE = Kind(_same, _share, whole=True)
 POTENTIAL = Kind(_above_middle, _above_lowest, monotone=False, whole=True)
 """Curve up to a constant: each model's is zero at its own lowest point."""
-SIZE = Kind(_same, np.abs, monotone=False, whole=True)
+SIZE = Kind(_same, np.abs, monotone=False, whole=True, shown=np.abs)
 """Curve of which only the size counts."""
 
 

@@ -26,9 +26,10 @@ FEWEST = 20
 class Intervals:
     """Central intervals over models, in a tree of the report's own shape; empty without models.
 
-    ends           path → lower and upper ends, each of the leaf's own shape; nan where too few
-                   models have the quantity. They are the models' own percentiles: the reference
-                   lies inside only if the models put it there.
+    ends           path → lower and upper ends, each of the leaf's own shape; nan where the
+                   reference has no number, or too few models have one. They are the models' own
+                   percentiles, widened to the reference where all models of other supports lie on
+                   one side of it: an interval always holds its estimate.
     ergodic_share  share of the models that have a stationary distribution; None without models
     """
 
@@ -61,11 +62,21 @@ class Intervals:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaf:
-    """One quantity of a report: a number or an array, by its path, with how it is ranked."""
+    """One quantity of a report: a number or an array, by its path, with how it is ranked.
+
+    value   in the numbers that are ranked
+    given   as it is reported
+    """
 
     path: Path
     kind: Kind
     value: FloatArray
+    given: FloatArray
+
+    @classmethod
+    def of(cls, path: Path, kind: Kind, given: FloatArray) -> "Leaf":
+        """Make a leaf of a number or an array as the report has it."""
+        return cls(path, kind, kind.forward(given), kind.shown(given))
 
 
 def leaves(node: Any, path: Path = ()) -> Iterator[Leaf]:
@@ -101,24 +112,23 @@ def _of_kind(path: Path, kind: Kind, value: Any) -> Iterator[Leaf]:
             yield from _of_kind((*path, number), kind, item)
     elif isinstance(value, Timing):
         if value.log_value is None and value.value is not None and kind is FINITE_TIME:
-            yield Leaf(path, NUMBER, np.array(value.value))
+            yield Leaf.of(path, NUMBER, np.array(value.value))
         else:
-            yield Leaf(
-                path, kind, np.array(kind.absent if value.log_value is None else value.log_value)
-            )
+            known = np.array(kind.absent if value.log_value is None else value.log_value)
+            yield Leaf(path, kind, known, np.array(np.inf if value.value is None else value.value))
     elif isinstance(value, tuple) and value and isinstance(value[0], tuple):
-        yield Leaf(path, kind, kind.forward(np.array([numbers_of(row) for row in value])))
+        yield Leaf.of(path, kind, np.array([numbers_of(row) for row in value]))
     else:
         array = (
             numbers_of(value) if isinstance(value, tuple) and None in value else np.asarray(value)
         )
         if not np.iscomplexobj(array):
-            yield Leaf(path, kind, kind.forward(array.astype(float)))
+            yield Leaf.of(path, kind, array.astype(float))
             return
         # The real part of a complex number is a rate, which has the kind; the imaginary part is a
         # number, if there is one.
-        yield Leaf((*path, "re"), kind, kind.forward(array.real))
-        yield Leaf((*path, "im"), NUMBER, np.where(array.imag != 0, array.imag, np.nan))
+        yield Leaf.of((*path, "re"), kind, array.real)
+        yield Leaf.of((*path, "im"), NUMBER, np.where(array.imag != 0, array.imag, np.nan))
 
 
 class Layout:
@@ -214,17 +224,21 @@ class Layout:
         for (leaf, place), rows in zip(self.leaves, values, strict=True):
             known = self.known[place].reshape(leaf.value.shape)
             ends[leaf.path] = _ends(
-                leaf.kind, rows.reshape(len(rows), *leaf.value.shape), known, confidence
+                leaf, rows.reshape(len(rows), *leaf.value.shape), known, confidence
             )
         return Intervals(ends, share)
 
 
-def _ends(kind: Kind, values: FloatArray, known: NDArray[np.bool_], confidence: float) -> Band:
-    if kind.monotone:
-        low, high = (kind.back(end) for end in central_ends(values, confidence))
+def _ends(leaf: Leaf, values: FloatArray, known: NDArray[np.bool_], confidence: float) -> Band:
+    if leaf.kind.monotone:
+        low, high = (leaf.kind.back(end) for end in central_ends(values, confidence))
     else:
-        low, high = central_ends(kind.back(values), confidence)
-    return np.where(known, low, np.nan), np.where(known, high, np.nan)
+        low, high = central_ends(leaf.kind.back(values), confidence)
+    # The minimum with nan is nan: where there is no interval, there is none.
+    return (
+        np.where(known, np.minimum(low, leaf.given), np.nan),
+        np.where(known, np.maximum(high, leaf.given), np.nan),
+    )
 
 
 def central_ends(values: FloatArray, confidence: float) -> Band:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from worker.generator.process import FloatArray
 
@@ -92,7 +93,9 @@ def quadratic(values: FloatArray, count: int) -> FloatArray:
     return np.asarray(np.linalg.solve(features(design(count)), values))
 
 
-def regression(analysed: FloatArray, values: FloatArray, steps: FloatArray) -> FloatArray:
+def regression(
+    analysed: FloatArray, values: FloatArray, steps: FloatArray, *, scattered: bool
+) -> FloatArray:
     """Return (N, M) values at steps (N, K), from models anywhere, however few.
 
     This is Gaussian process regression. What it misses of the nearest model that was analysed is
@@ -104,8 +107,14 @@ def regression(analysed: FloatArray, values: FloatArray, steps: FloatArray) -> F
     analysed : (n, K) steps of the models that were analysed
     values : (n, M) their values; nan or infinite where they have none
     steps : (N, K) steps of the models that are asked for
+    scattered : whether values are to vary as much as the models', for their quantiles: other
+        models get what is missed of the nearest one by a regression without it. A regression on 60
+        models in hundreds of directions misses nothing of them and most of any other: in six
+        variables intervals were half as wide as over 600 models, and held covariances in 81 %
     """
-    nearest = np.argmin(_squared_distances(steps, analysed), axis=1)
+    squares, size = _squared_distances(steps, analysed), steps.shape[1]
+    nearest = np.argmin(squares, axis=1)
+    other = np.any(steps != analysed[nearest], axis=1)
     found = values[nearest]
     patterns, pattern = np.unique(np.isfinite(values), axis=1, return_inverse=True)
     for number, known in enumerate(patterns.T):
@@ -114,11 +123,16 @@ def regression(analysed: FloatArray, values: FloatArray, steps: FloatArray) -> F
             models, own = analysed[known], values[known][:, columns]
             low, middle, high = np.quantile(own, [0.25, 0.5, 0.75], axis=0)
             far = OUTLYING * np.where(high > low, high - low, own.std(axis=0))
-            weights = _weights(
-                _covariance(models, models), np.clip(own, middle - far, middle + far)
-            )
-            change = _covariance(steps[here], models) - _covariance(analysed[nearest[here]], models)
-            found[np.ix_(here, columns)] += change @ weights
+            place = (np.cumsum(known) - 1)[nearest[here]]
+            between, away = _covariance(models, models), _kernel(squares[np.ix_(here, known)], size)
+            gaussian = _Gaussian.of(between, np.clip(own, middle - far, middle + far))
+            added = (away - between[place]) @ gaussian.weights
+            if scattered:
+                more = gaussian.scatter(away, place)
+                added += np.where(other[here, None], more, 0.0)
+            if here.all() and len(patterns.T) == 1:
+                return np.asarray(np.add(found, added, out=found))
+            found[np.ix_(here, columns)] += added
     return np.asarray(found)
 
 
@@ -129,17 +143,54 @@ def _squared_distances(one: FloatArray, other: FloatArray) -> FloatArray:
 
 def _covariance(one: FloatArray, other: FloatArray) -> FloatArray:
     """Return (n, N) the covariances of values at steps (n, K) and (N, K)."""
-    return np.asarray(
-        np.exp(-_squared_distances(one, other) / (2 * LENGTH**2 * max(1, one.shape[1])))
-    )
+    return _kernel(_squared_distances(one, other), one.shape[1])
 
 
-def _weights(covariance: FloatArray, values: FloatArray) -> FloatArray:
-    """Return weights (n, M) of the models' covariances; each column has a noise of its own."""
-    variances, axes = np.linalg.eigh(covariance)
-    along = axes.T @ (values - values.mean(axis=0))
-    noise = NOISES[:, None] * variances[-1]
-    left = noise / (np.maximum(variances, 0.0) + noise)
-    # Generalised cross-validation, Golub, Heath and Wahba (1979).
-    best = np.argmin((left**2 @ along**2) / left.mean(axis=1)[:, None] ** 2, axis=0)
-    return np.asarray(axes @ (along * (left / noise)[best].T))
+def _kernel(squares: FloatArray, size: int) -> FloatArray:
+    """Return the covariances of values at squared distances in so many directions."""
+    return np.asarray(np.exp(-squares / (2 * LENGTH**2 * max(1, size))))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Gaussian:
+    """Gaussian process regression on n models; each of M columns has a noise of its own.
+
+    axes      (n, n) eigenvectors of the models' covariance
+    inverse   (n, M) eigenvalues of the inverse of covariance and noise
+    noise     (M,) variances of the noise
+    weights   (n, M) of the models' covariances
+    """
+
+    axes: FloatArray
+    inverse: FloatArray
+    noise: FloatArray
+    weights: FloatArray
+
+    @classmethod
+    def of(cls, covariance: FloatArray, values: FloatArray) -> "_Gaussian":
+        variances, axes = np.linalg.eigh(covariance)
+        along = axes.T @ (values - values.mean(axis=0))
+        noise = NOISES[:, None] * variances[-1]
+        left = noise / (np.maximum(variances, 0.0) + noise)
+        # Generalised cross-validation, Golub, Heath and Wahba (1979).
+        best = np.argmin((left**2 @ along**2) / left.mean(axis=1)[:, None] ** 2, axis=0)
+        inverse = (left / noise)[best].T
+        return cls(axes, inverse, noise[best, 0], axes @ (along * inverse))
+
+    def scatter(self, covariance: FloatArray, place: NDArray[np.int64]) -> FloatArray:
+        """Return (N, M) how much more is missed of models than of those nearest to them.
+
+        Of each, the regression without it misses weight · variance, the variance being one over the
+        diagonal of the inverse. Of another model it misses as much, or less in proportion to the
+        root of its variance. (Not more: a model with a rare term is far from all others, but its
+        quantities need not be.)
+
+        Parameters
+        ----------
+        covariance : (N, n) of the models with those that were analysed
+        place : (N,) number of the nearest of these
+        """
+        variance = 1 / (self.axes**2 @ self.inverse)
+        own = 1 + self.noise - (covariance @ self.axes) ** 2 @ self.inverse
+        missed = self.weights[place] * np.sqrt(np.clip(own, 0.0, variance[place]) * variance[place])
+        return np.asarray(missed - self.weights[place] * self.noise)

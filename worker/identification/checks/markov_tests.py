@@ -7,6 +7,7 @@ standard normal, whatever the drift.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,11 @@ from worker.identification.data.trajectories import (
     chunks,
 )
 from worker.identification.errors import IndependentSamples
-from worker.identification.sums.cell_rules import window_design, window_residuals
+from worker.identification.sums.cell_rules import (
+    functions_at_points,
+    window_design,
+    window_residuals,
+)
 from worker.identification.sums.rules import SamplingRule
 
 Floats = NDArray[np.float64]
@@ -128,25 +133,20 @@ class StageSums:
         """Make sums over no windows."""
         return cls(np.zeros((STAGES, n)), np.zeros((STAGES, n, n)), np.zeros((STAGES, n, size)))
 
-    def add(
-        self, stage: NDArray[np.int64], instruments: Floats, residual: Floats, design: Floats
-    ) -> None:
-        """Add windows.
+    def add(self, stage: int, instruments: Floats, residual: Floats, design: Floats) -> None:
+        """Add windows of a stage.
 
         Parameters
         ----------
-        stage : (n_windows,) numbers of their stages
+        stage : its number
         instruments : (n_windows, n)
         residual : (n_windows,)
         design : (n_windows, size) factors of the coefficients
         """
-        present = np.flatnonzero(np.bincount(stage, minlength=STAGES))
-        for k in present:
-            rows = slice(None) if len(present) == 1 else stage == k
-            weighted = instruments[rows] * residual[rows, None]
-            self.score[k] += weighted.sum(axis=0)
-            self.variance[k] += weighted.T @ weighted
-            self.slope[k] += instruments[rows].T @ design[rows]
+        weighted = instruments * residual[:, None]
+        self.score[stage] += residual @ instruments
+        self.variance[stage] += weighted.T @ weighted
+        self.slope[stage] += instruments.T @ design
 
     def homogeneity(self, inflation: float = 1.0) -> Homogeneity:
         """Test the scores of the stages by χ².
@@ -194,6 +194,23 @@ class StageSums:
 def stage_of(elapsed: Floats, longest: float) -> NDArray[np.int64]:
     """Return the number of each stage; `longest` is the longest trajectory's duration."""
     return np.clip(np.floor(elapsed * (STAGES / longest)), 0, STAGES - 1).astype(np.int64)
+
+
+def _stretches(
+    stage: NDArray[np.int64],
+) -> Iterator[tuple[int, slice | NDArray[np.int64]]]:
+    """Yield the windows of one stage: as slices where they are in few stretches, else by number."""
+    edges = np.flatnonzero(np.diff(stage)) + 1
+    if len(edges) < 2 * STAGES:
+        for first, last in pairwise([0, *edges.tolist(), len(stage)]):
+            yield int(stage[first]), slice(first, last)
+        return
+    order = np.argsort(stage, kind="stable")
+    for k, (first, last) in enumerate(
+        pairwise(np.searchsorted(stage[order], np.arange(STAGES + 1)).tolist())
+    ):
+        if first < last:
+            yield k, order[first:last]
 
 
 def normal_equivalent(chi_squared: float, freedom: float) -> float:
@@ -247,13 +264,14 @@ def score_tests(
     products, of_squares = np.zeros(2), np.zeros(2)
     of_drift, of_noise = StageSums.empty(size + extra, size), StageSums.empty(size, size)
     for chunk in walk:
-        residual, of_square = window_residuals(rule, chunk, library, drift, diffusion)
-        functions, design = library.internal(chunk.left), window_design(rule, chunk, library)
+        points = functions_at_points(rule, chunk, library)
+        residual, of_square = window_residuals(rule, chunk, library, points, drift, diffusion)
+        design = window_design(rule, chunk, library, points)
         past = recent_past(chunk.left, chunk.follows)
-        instruments = np.concatenate([functions, chunk.elapsed[:, None], past], axis=1)
-        stage = stage_of(chunk.elapsed, longest)
-        of_drift.add(stage, instruments, residual, design)
-        of_noise.add(stage, functions, of_square, design)
+        instruments = np.concatenate([points[0], chunk.elapsed[:, None], past], axis=1)
+        for stage, rows in _stretches(stage_of(chunk.elapsed, longest)):
+            of_drift.add(stage, instruments[rows], residual[rows], design[rows])
+            of_noise.add(stage, points[0][rows], of_square[rows], design[rows])
         products += _lagged_products(residual, reach)
         of_squares += _lagged_products(of_square, reach)
     # The instruments of neighbouring windows hardly differ, so one factor serves all scores.
@@ -313,9 +331,6 @@ def recent_past(left: Floats, follows: NDArray[np.bool_]) -> Floats:
     total = np.concatenate([[0.0], np.cumsum(left)])
     out = np.zeros((left.size, len(PAST_WINDOWS)))
     for column, window in enumerate(PAST_WINDOWS):
-        long_enough = run >= window
-        where = index[long_enough]
-        out[long_enough, column] = (
-            left[long_enough] - (total[where] - total[where - window]) / window
-        )
+        away = left[window:] - (total[window:-1] - total[: -window - 1]) / window
+        out[window:, column] = np.where(run[window:] >= window, away, 0.0)
     return out

@@ -16,7 +16,11 @@ from worker.identification.checks.residuals import ResidualMoments, Residuals
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Chunk
 from worker.identification.data.windows import Space, Stretch
-from worker.identification.sums.cell_rules import residual_variance, window_residuals
+from worker.identification.sums.cell_rules import (
+    functions_at_points,
+    residual_variance,
+    window_residuals,
+)
 from worker.identification.sums.kernel_statistics import nodal_sums
 from worker.identification.sums.kernels import Cells
 from worker.identification.sums.measurement_noise import MeasurementNoise
@@ -112,8 +116,9 @@ def measure_residuals(
 
     def weights(chunk: Chunk) -> Floats:
         nonlocal low, high
-        r, s = window_residuals(rule, chunk, library, drift, diffusion)
-        a = library.internal(chunk.left) @ diffusion
+        functions = functions_at_points(rule, chunk, library)
+        r, s = window_residuals(rule, chunk, library, functions, drift, diffusion)
+        a = functions[0] @ diffusion
         positive = a > 0
         if not positive.all():
             where = chunk.left[~positive]

@@ -103,8 +103,8 @@ def walk_pairs(
             stretch.y[points[0]],
             stretch.displacements(space)[0][inside],
             stretch.steps[0, inside],
-            functions[points[0]],
-            functions[points[1]],
+            functions.take(points[0], axis=0),
+            functions.take(points[1], axis=0),
         )
 
 

@@ -1,6 +1,6 @@
 """Preconditions of the data: independent variables, no undeclared angle, finite distinct terms."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ from worker.identification.data.compiled import compiled
 from worker.identification.data.library import Library
 from worker.identification.data.terms import evaluate
 from worker.identification.data.trajectories import CHUNK, Floats, Integers, Trajectories
+from worker.identification.data.windows import Space
 from worker.identification.errors import CollinearVariables, InvalidLibrary, WrappedVariable
 
 LARGEST_STEP_RATIO = 3.0
@@ -46,20 +47,19 @@ def check_independent(data: Trajectories) -> None:
         )
 
 
-def check_unwrapped(data: Trajectories, periods: Sequence[float | None]) -> None:
+def check_unwrapped(data: Trajectories, space: Space) -> None:
     """Raise WrappedVariable where a variable without a period wraps around its range.
 
     Such a variable jumps between the ends of its range, and never half as far. A diffusion that
     crosses its whole range in one step also crosses half of it in many. A wild reading, or a switch
     between two values, does not land where the step would have ended on a circle of this range.
     """
-    low, high = _extremes(data.states, data.segments)
-    whole = high - low
+    whole = np.array([scales.high - scales.low for scales in space.scales])
     halfway, jumps = _long_steps(data.states, data.segments, whole)
-    for i, period in enumerate(periods):
+    for i, (scales, period) in enumerate(zip(space.scales, space.periods, strict=True)):
         jumping = period is None and jumps[i] >= 3 and halfway[i] < 0.2 * jumps[i]
         if jumping and _goes_round_a_circle(data, i, float(whole[i])):
-            name, ends = variable_name(i), f"[{low[i]:.5g}, {high[i]:.5g}]"
+            name, ends = variable_name(i), f"[{scales.low:.5g}, {scales.high:.5g}]"
             declared = f'parameters.periodic {{"{name}": {_likely_period(float(whole[i])):.6g}}}'
             raise WrappedVariable(
                 f"Variable {name} jumps {int(jumps[i])} times from one end of its range {ends} "
@@ -88,19 +88,6 @@ def _goes_round_a_circle(data: Trajectories, i: int, whole: float) -> bool:
                 n_others + int((~long).sum()),
             )
     return others > 0 and over_the_cut * n_others <= LARGEST_STEP_RATIO**2 * others * n_cut
-
-
-@compiled
-def _extremes(states: Floats, segments: Integers) -> tuple[Floats, Floats]:
-    """Find the smallest and the largest value of each variable; each (d,)."""
-    d = states.shape[1]
-    low, high = np.full(d, 1e308), np.full(d, -1e308)
-    for s in range(segments.shape[0]):
-        for n in range(segments[s, 0], segments[s, 1]):
-            for i in range(d):
-                x = states[n, i]
-                low[i], high[i] = min(low[i], x), max(high[i], x)
-    return low, high
 
 
 @compiled

@@ -351,7 +351,8 @@ def chunks(
             for k in range(windows.n_points)
         ]
         steps = np.array([times[b] - times[a] for a, b in pairwise(points)])
-        inside &= (steps <= windows.longest_step).all(axis=0)
+        if windows.longest_step < np.inf:
+            inside &= (steps <= windows.longest_step).all(axis=0)
         if windows.even:
             inside &= np.ptp(steps, axis=0) <= 0.02 * steps[0]
         if before:
@@ -392,7 +393,11 @@ def chunks(
 
 def _difference(values: Floats, a: slice, b: slice, period: float | None) -> Floats:
     """Compute the distance from samples to others, the shorter way round where periodic."""
-    difference = values[b] - values[a]
+    return shorter(values[b] - values[a], period)
+
+
+def shorter(difference: Floats, period: float | None) -> Floats:
+    """Compute the shorter way round of a difference, if periodic; (n,) → (n,)."""
     if period is not None:
         difference = difference - period * np.round(difference / period)
     return np.asarray(difference)

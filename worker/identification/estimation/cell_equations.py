@@ -21,6 +21,7 @@ from worker.identification.regression import (
     calibrated,
     no_data_under_kernels,
     noise_covariance,
+    scaled,
     smooth_ratio,
     whitened_by,
     whitening_of,
@@ -28,6 +29,7 @@ from worker.identification.regression import (
 )
 from worker.identification.selection.best_subset import Estimate
 from worker.identification.selection.supports import support_basis
+from worker.identification.sums import measurement_noise
 from worker.identification.sums.block_sums import blocks_between
 from worker.identification.sums.cell_rules import WindowsPass, diffusion_systems, drift_system
 from worker.identification.sums.kernel_statistics import KernelStatistics, WeakSystem, statistics_of
@@ -166,7 +168,8 @@ def gather_for(
         )
     )
     assert found is not None, "windows fit any data"
-    return statistics_of(found, problem.library, kernels, problem.cells)
+    derived = measurement_noise.derived_columns(problem.library) if wanted.lead else ()
+    return statistics_of(found, problem.library, kernels, problem.cells, derived)
 
 
 def first_weights(statistics: KernelStatistics, kernels: Kernels) -> Weights:
@@ -278,7 +281,35 @@ class CellEquations:
             found = _whitened(rule, self._less(system, self.expectations.drift), whitening)
             slope = self._scores(found, whitening) @ self.expectations.drift_slope
             found = with_scores(found, slope, found.information)
+        if rule.noise is not None and rule.noise.error:
+            found = self._with_error_of_noise(rule, rule.noise.error, found, whitening)
         return found if self.least is None else self.least.of_drift(p, found)
+
+    def _with_error_of_noise(
+        self,
+        rule: SamplingRule,
+        error: float,
+        found: NormalEquations,
+        whitening: Floats,
+    ) -> NormalEquations:
+        """Weight the drift's equations with the error of the noise's variance in them, too.
+
+        Parameters
+        ----------
+        rule, error : rule with the noise, and the standard error of its variance
+        found : equations without that error
+        whitening : V^(−1/2) of these
+        """
+        system, slope = measurement_noise.drift_system(rule, self.statistics, self.problem.library)
+        by_model = whitened_by(system, whitening)
+        factor = float(np.trace(found.information) / np.trace(by_model.information))
+        common = np.sqrt(factor) * error * (whitening @ slope)
+        square = float(common @ common)
+        if not square:
+            return found
+        # (1 + c cᵀ)^(−1/2) for the common error c.
+        less = (1 - 1 / np.sqrt(1 + square)) / square * np.outer(common, common @ whitening)
+        return scaled(whitened_by(system, whitening - less), factor)
 
     def of_diffusion(
         self,
@@ -383,10 +414,10 @@ class CellEquations:
 
     def _residuals(self, model: Solution, at_most: int) -> ResidualSums:
         """Measure a model's residuals in about `at_most` windows."""
-        problem, windows = self.problem, walk(self.problem, self.rule, at_most=at_most)
+        problem, rule = self.problem, self.rule.of_residuals
         return measure_residuals(
-            windows,
-            self.rule,
+            walk(problem, rule, at_most=at_most),
+            rule,
             problem.library,
             problem.cells,
             model.coefficients[0],

@@ -31,7 +31,11 @@ from worker.identification.estimation.one_rule import (
     mean_diffusion_and_rate,
     without_rule_errors,
 )
-from worker.identification.estimation.possible_noise import is_noisy, with_possible_noise
+from worker.identification.estimation.possible_noise import (
+    is_noisy,
+    with_noise_below,
+    with_possible_noise,
+)
 from worker.identification.estimation.problem import Problem, at_longer_steps
 from worker.identification.estimation.trajectory_errors import compare_trajectories, wider_errors
 from worker.identification.sums.rules import (
@@ -104,8 +108,10 @@ def _identify_one(problem: Problem, rule: RuleName | Literal["auto"], noise: Noi
     plain = _compared(fitted(problem, RULES.get(rule, TRAPEZOID)))
     if rule == "auto":
         plain = without_rule_errors(plain)
-    corrected = None if noise == "none" else through_noise_of_one(problem, plain, noise)
-    return plain if corrected is None else corrected
+    if noise == "none":
+        return plain
+    corrected, below = through_noise_of_one(problem, plain, noise)
+    return with_noise_below(plain, problem, below) if corrected is None else corrected
 
 
 def _identify_several(

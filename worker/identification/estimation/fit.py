@@ -77,6 +77,8 @@ class Fit(Solution):
     scores           tests of what the drift leaves out, by variable; empty where not made
     noise_free       variables whose increments hold no noise of their own
     choice           choice of the kernels, where there was one
+    not_excluded     variance up to which noise of one variable is not excluded, internal units; 0
+                     where it was corrected for, or its estimate is below zero
     exposure         time over which each sample is an average (motion blur) [sampling intervals]; 0
                      without. It acts like measurement noise of variance −aE/6, and is corrected for
     statistics       kernel sums of one variable
@@ -100,6 +102,7 @@ class Fit(Solution):
     scores: tuple[ScoreTests, ...] = ()
     noise_free: tuple[int, ...] = ()
     choice: KernelChoice | None = None
+    not_excluded: float = 0.0
     exposure: float = 0.0
     statistics: KernelStatistics | None = None
     variance: Floats | None = None

@@ -15,9 +15,10 @@ from worker.identification.estimation.components import solve
 from worker.identification.estimation.direct_equations import joint_equations_of
 from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.one_rule import is_too_coarse, judged, mean_diffusion_and_rate
+from worker.identification.estimation.possible_noise import NoiseBelow
 from worker.identification.estimation.problem import Problem
 from worker.identification.sums.measurement_noise import MeasurementNoise
-from worker.identification.sums.rounding import rounding_of
+from worker.identification.sums.rounding import quantum_of, rounding_of
 from worker.identification.sums.rules import (
     NO_NOISE,
     SCALAR_THROUGH_NOISE,
@@ -52,37 +53,71 @@ LONGEST_EXPOSURE = 1.2
 MEMORY, LONGEST_PAST, SHARE_OF_PAST = 2.0, 100, 10
 """Times of the filter's decay that are averaged, samples at most, and the part of a record."""
 
+NOISE_DEVIATIONS = 2.0
+"""Least bandwidth of kernels through noise, in its standard deviations.
+
+A noisy sample resolves no finer ones, and the series in `_shared_at_zero` converges."""
+
+SMOOTH_OVER_GRID = 1.6
+"""Least bandwidth of kernels on a grid of values, in quanta.
+
+Sums of narrower ones may vanish on the grid to more than 10⁻⁵, and their derivatives do not."""
+
+COARSE = 0.1
+"""Relaxation times from which on a sampling interval hides noise in the drift's slope.
+
+At 0.3 and 5 000 samples, noise of 14 % sd shows 1.3 errors in the residuals in one record of four,
+and makes a three errors too large."""
+
 SUSPICIOUS = 1.5
 """Standard errors of a negative correlation of residuals from which noise is looked for."""
 
 
-def through_noise_of_one(problem: Problem, plain: Fit, handling: NoiseHandling) -> Fit | None:
+def through_noise_of_one(
+    problem: Problem, plain: Fit, handling: NoiseHandling
+) -> tuple[Fit | None, NoiseBelow | None]:
     """Correct for measurement noise and rounding; None where there is neither.
+
+    Where nothing is corrected for, the noise that is not significant is returned, too.
 
     Where the noise exceeds an increment, the fit is repeated with increments over m samples from
     every sample: the diffusion's error is smallest where a m Δt is about the noise's variance.
     """
     (raw,) = plain.raw
-    rounding = rounding_of(problem.data, problem.scales, raw.mean_square, *raw.lag_one_covariance)
+    quantum = quantum_of(problem.data, problem.period) / problem.scales.unit
+    n = problem.data.n_increments
+    rounding = rounding_of(quantum, n, raw.mean_square, *raw.lag_one_covariance)
     if not (handling == "corrected" or rounding or _may_be_noisy(plain)):
-        return None
+        covariance, error = raw.lag_one_covariance
+        return None, NoiseBelow(-covariance, error)
+    problem = _no_narrower(plain.equations.problem, SMOOTH_OVER_GRID * quantum)
     rule, known = SCALAR_THROUGH_NOISE, None
+    if raw.is_blurred:
+        # An average over an exposure has a part in the increment before it.
+        rule = rule.of_residuals
     if rounding is not None:
         rule, known = rule.at_stride(rounding.stride), rounding.noise
     found = _through_noise_at(problem, plain, rule, known or NO_NOISE)
     if found is not None and (handling == "corrected" or _is_found(found, known)):
-        return _refined(problem, plain, found)
-    return None if known is None else _through_noise_at(problem, plain, rule, known, fixed=True)
+        return _refined(problem, plain, found), None
+    if known is not None:
+        return _through_noise_at(problem, plain, rule, known, fixed=True), None
+    if found is None:
+        return None, None
+    return None, NoiseBelow(float(found.noise_variances[0]), found.noise_error)
 
 
 def _may_be_noisy(plain: Fit) -> bool:
     """Check whether to estimate the noise's variance, which a coarse step hides in residuals."""
     (raw,) = plain.raw
     suspicious = raw.lag_one_z < -SUSPICIOUS and raw.lag_one_correlation < -0.002
+    assert plain.statistics is not None, "there is one variable"
+    _, rate = mean_diffusion_and_rate(plain.equations.problem, plain.statistics, plain)
     return (
         (suspicious and not raw.is_deterministic)
         or raw.is_noisy
         or raw.is_blurred
+        or rate > COARSE
         or is_too_coarse(plain)
     )
 
@@ -114,6 +149,8 @@ def _through_noise_at(
     fixed : whether the noise is `first`, else its variance is an unknown
     """
     noise = replace(first, known=fixed)
+    deviation = float(np.sqrt(max(first.variance, 0.0)))
+    problem = _no_narrower(problem, NOISE_DEVIATIONS * deviation)
     equations = cell_equations(problem, rule)
     statistics = equations.statistics
     if statistics.n_windows < FEWEST_WINDOWS:
@@ -130,7 +167,7 @@ def _through_noise_at(
             return None
         # Blur is proportional to the diffusion; an instrument's noise is the same everywhere.
         shape = found.tensor[0, 0] / a if variance < 0 else None
-        noise = replace(noise, variance=variance, shape=shape)
+        noise = replace(noise, variance=variance, shape=shape, error=found.noise_error)
         if abs(change) < NOISE_TOLERANCE * abs(variance) and (turn or not fixed):
             break
         weights = weights_through_noise(problem, statistics, found, variance)
@@ -146,8 +183,13 @@ def _refined(problem: Problem, plain: Fit, found: Fit) -> Fit:
         assert found.statistics is not None, "there is one variable"
         a, rate = mean_diffusion_and_rate(problem, found.statistics, found)
         before = replace(found.rule, noise=NO_NOISE)
-        rule = _rule_for_noise(problem, before, float(found.noise_variances[0]), a, rate)
-        again = None if rule == before else _through_noise_at(problem, plain, rule)
+        variance = float(found.noise_variances[0])
+        rule = _rule_for_noise(problem, before, variance, a, rate)
+        again = (
+            None
+            if rule == before
+            else _through_noise_at(problem, plain, rule, ScalarNoise(variance))
+        )
         if a > 0 or again is None:
             return again or found
         found = again
@@ -179,9 +221,16 @@ def _rule_for_noise(
     gain = (np.sqrt(ratio**2 + 4 * ratio) - ratio) / 2
     of_record = int(np.median(np.diff(problem.data.segments[:, :2]))) // SHARE_OF_PAST
     count = max(1, min(int(MEMORY / gain), LONGEST_PAST, of_record))
-    weights = (1 - gain) ** np.arange(count)
-    past = tuple((weights / weights.sum()).tolist())
+    weights = (1 - gain) ** np.arange(count + 1)
+    past = tuple((weights / weights.sum()).tolist()[1:])
     return replace(before, stride=stride, past=past)
+
+
+def _no_narrower(problem: Problem, narrowest: float) -> Problem:
+    """Return the problem with its kernels, not narrower than this, and no others to choose from."""
+    kernels = problem.kernels
+    wider = replace(kernels, bandwidth=max(kernels.bandwidth, narrowest))
+    return replace(problem, instruments=wider, grid=None)
 
 
 def through_noise_of_several(problem: Problem, plain: Fit) -> Fit | None:

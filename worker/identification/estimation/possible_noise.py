@@ -1,10 +1,10 @@
-"""Measurement noise that the residuals allow, although it is not significant (docs/method.md §11).
+"""Measurement noise that is possible, although it is not significant (docs/method.md §§10, 11).
 
 Noise of variance s² adds 2s²/h to the diffusion. Below detection that is up to six standard errors.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.problem import Problem
 from worker.identification.regression import lower_root
 from worker.identification.selection.best_subset import Estimate
+from worker.identification.selection.support_selection import Selected
 
 Floats = NDArray[np.float64]
 
@@ -24,6 +25,18 @@ PRIOR_ODDS = 0.5
 LEAST_EVIDENCE = 2.0
 """Likelihood of the residuals with noise over that without, from which the noise is allowed for;
 one record in ten without noise has as much."""
+
+
+NOT_EXCLUDED = 1.645
+"""Standard errors above its estimate up to which noise is not excluded, at 95 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseBelow:
+    """Variance of measurement noise that was looked for and is not significant, internal units."""
+
+    variance: float
+    error: float
 
 
 def is_noisy(residuals: Sequence[ResidualMoments]) -> bool:
@@ -62,25 +75,60 @@ def with_possible_noise(fit: Fit, problem: Problem) -> Fit:
     if constant is None or found is None or settled:
         return fit
     assert fit.sample is not None, "there are several variables"
-    per_variance = 2 * sum(fit.rule.moments) / sum(fit.rule.diffusion)
-    per_variance *= float(np.mean(1 / fit.sample.step))
+    factor = per_variance(fit, 1 / fit.sample.step)
     diffusion = dict(fit.diffusion)
     for p, mean, variance in zip(own, *found, strict=True):
-        selected = diffusion[p, p]
-
-        def moved(
-            e: Estimate, by: float = per_variance * mean, more: float = per_variance**2 * variance
-        ) -> Estimate:
-            return _moved(e, constant, by, more)
-
-        diffusion[p, p] = replace(
-            selected,
-            estimate=moved(selected.estimate),
-            alternatives=tuple(
-                replace(a, estimate=moved(a.estimate)) for a in selected.alternatives
-            ),
-        )
+        diffusion[p, p] = _all_moved(diffusion[p, p], constant, factor * mean, factor**2 * variance)
     return replace(fit, diffusion=diffusion)
+
+
+def per_variance(fit: Fit, per_step: Floats) -> float:
+    """Compute by how much noise of variance one raises the diffusion.
+
+    Parameters
+    ----------
+    fit : fit without a correction for noise
+    per_step : (n,) reciprocal sampling intervals, internal units
+    """
+    return 2 * sum(fit.rule.moments) / sum(fit.rule.diffusion) * float(np.mean(per_step))
+
+
+def with_noise_below(fit: Fit, problem: Problem, noise: NoiseBelow | None) -> Fit:
+    """Lower the diffusion of one variable by the noise to be expected, and widen its errors.
+
+    Parameters
+    ----------
+    fit : fit without a correction for noise
+    problem : library and sampling intervals
+    noise : noise that is not significant, or None where there is none
+    """
+    (raw,) = fit.raw
+    monomials = problem.library.exponents
+    constant = next((k for k, e in enumerate(monomials) if e is not None and not any(e)), None)
+    if noise is None or constant is None or raw.is_deterministic or not noise.error > 0:
+        return fit
+    fit = replace(fit, not_excluded=noise.variance + NOT_EXCLUDED * noise.error)
+    error = np.array([noise.error])
+    found = _moments(np.array([noise.variance]) / error, error)
+    if found is None:
+        return fit
+    (mean,), (variance,) = found
+    steps = problem.scales.steps[problem.scales.steps <= problem.longest_step]
+    factor = per_variance(fit, problem.scales.time / steps)
+    moved = _all_moved(fit.diffusion[0, 0], constant, factor * mean, factor**2 * variance)
+    return replace(fit, diffusion={(0, 0): moved})
+
+
+def _all_moved(selected: Selected, constant: int, by: float, more: float) -> Selected:
+    """Lower the constant term of all likely estimates of a component; see `_moved`."""
+    return replace(
+        selected,
+        estimate=_moved(selected.estimate, constant, by, more),
+        alternatives=tuple(
+            replace(a, estimate=_moved(a.estimate, constant, by, more))
+            for a in selected.alternatives
+        ),
+    )
 
 
 def possible_variances(residuals: Sequence[ResidualMoments]) -> tuple[Floats, Floats] | None:
@@ -97,7 +145,11 @@ def possible_variances(residuals: Sequence[ResidualMoments]) -> tuple[Floats, Fl
     if not len(products) or not (products[:, [0, 2]] > 0).all():
         return None
     error = np.sqrt(products[:, 2]) / products[:, 0]
-    z = -products[:, 1] / np.sqrt(products[:, 2])
+    return _moments(-products[:, 1] / np.sqrt(products[:, 2]), error)
+
+
+def _moments(z: Floats, error: Floats) -> tuple[Floats, Floats] | None:
+    """Return mean and variance of noise variances, of these z and standard errors; (M19a)."""
     evidence = float(np.exp(min(np.sum(log_ndtr(z) + z**2 / 2), 100.0)))
     if evidence < LEAST_EVIDENCE:
         return None

@@ -86,8 +86,8 @@ def problem_of(
     _check_estimator(data, settings)
     check_independent(data)
     periods = settings.periods_in(data.dimension)
-    check_unwrapped(data, periods)
     space = measure_space(data, periods)
+    check_unwrapped(data, space)
     for i, (scales, period) in enumerate(zip(space.scales, periods, strict=True)):
         column = Trajectories(data.states[:, i : i + 1], data.times, data.segments)
         variable = variable_name(i) if data.dimension > 1 else None

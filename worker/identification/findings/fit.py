@@ -22,6 +22,7 @@ from worker.identification.findings.measurement import (
     measurement_noise,
     motion_blur,
     no_noise,
+    noise_not_excluded,
     thinned,
 )
 from worker.identification.findings.residuals import of_residuals, trajectories_differ, wrong_size
@@ -38,6 +39,7 @@ def findings(fit: Fit, problem: Problem) -> Iterator[Finding]:
     yield from coarse_sampling(fit, problem.library)
     yield from rule_dependent(fit, problem.library)
     yield from measurement_noise(fit, problem)
+    yield from noise_not_excluded(fit, problem)
     yield from motion_blur(fit)
     yield from _by_variable(
         fit,

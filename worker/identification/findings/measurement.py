@@ -8,12 +8,18 @@ from grammar.terms import variable_name
 from worker.identification.data.library import Library
 from worker.identification.estimation.components import step_errors
 from worker.identification.estimation.fit import Fit
+from worker.identification.estimation.noise_correction import COARSE
+from worker.identification.estimation.one_rule import mean_diffusion_and_rate
+from worker.identification.estimation.possible_noise import per_variance
 from worker.identification.estimation.problem import Problem
 from worker.identification.findings.finding import Finding, by_name
 from worker.identification.sums.rules import SIMPSON
 
 MATERIAL_STEP_ERROR = 0.03
 """Relative error from the sampling interval that is worth a warning."""
+
+MATERIAL_NOISE = 0.05
+"""Share of the diffusion from which noise that is not excluded is worth a warning."""
 
 
 def no_noise(fit: Fit) -> Iterator[Finding]:
@@ -142,6 +148,26 @@ def measurement_noise(fit: Fit, problem: Problem) -> Iterator[Finding]:
             "is too large and the drift too steep. Sample more slowly, or reduce the instrument's "
             "noise.",
             {"residual_correlation": by_name(rho), "corrected": False},
+        )
+
+
+def noise_not_excluded(fit: Fit, problem: Problem) -> Iterator[Finding]:
+    """Warn of noise of one variable that may hide in coarse steps and matters to the diffusion."""
+    if not fit.not_excluded or fit.statistics is None:
+        return
+    a, rate = mean_diffusion_and_rate(problem, fit.statistics, fit)
+    share = per_variance(fit, np.ones(1)) * fit.not_excluded / a if a > 0 else 0.0
+    if rate > COARSE and share > MATERIAL_NOISE:
+        deviation = float(np.sqrt(fit.not_excluded)) * problem.scales.unit
+        yield Finding(
+            "possible-noise",
+            f"Measurement noise (localisation error) of a standard deviation of up to "
+            f"{deviation:.3g} cannot be excluded: at this sampling interval, {rate:.2g} relaxation "
+            "times, it is hardly distinguished from motion. Alone it would make the diffusion "
+            f"{100 * share:.0f} % too large. The diffusion and its interval allow for noise that "
+            "is as likely as not, and for no more. Sample faster, or measure the noise on an "
+            "object at rest.",
+            {"deviation": deviation, "relative_error": share},
         )
 
 

@@ -4,6 +4,7 @@ E[X(t+Δ) − X(t) | X(t)] = ∫ E[b(X_s) | X(t)] ds, with the integral taken by
 points are data.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -94,7 +95,7 @@ def drift_system(rule: SamplingRule, statistics: KernelStatistics, library: Libr
     statistics : sums of `window_weights`
     """
     if rule.lead:
-        return measurement_noise.drift_system(rule, statistics, library)
+        return measurement_noise.drift_system(rule, statistics, library)[0]
     return WeakSystem(_pooled_design(rule, statistics, library), statistics.sums[..., 0])
 
 
@@ -135,43 +136,55 @@ def _pooled_design(rule: SamplingRule, statistics: KernelStatistics, library: Li
     )
 
 
+def functions_at_points(rule: SamplingRule, chunk: Chunk, library: Library) -> Sequence[Floats]:
+    """Evaluate the internal functions at the points of each window; each (n, n_functions)."""
+    return [library.internal(y) for y in chunk.states[: 1 if rule.is_explicit else None]]
+
+
 def window_residuals(
-    rule: SamplingRule, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats
+    rule: SamplingRule,
+    chunk: Chunk,
+    library: Library,
+    functions: Sequence[Floats],
+    drift: Floats,
+    diffusion: Floats,
 ) -> tuple[Floats, Floats]:
     """Compute the residuals of the drift's and the diffusion's equation for each window; each (n,).
 
     Parameters
     ----------
     rule, chunk, library : sampling rule, windows, library of the internal functions
+    functions : these functions at the windows' points
     drift, diffusion : (n_functions,) internal coefficients
     """
     if rule.lead:
-        return measurement_noise.window_residuals(rule, chunk, library, drift, diffusion)
+        return measurement_noise.window_residuals(rule, chunk, library, functions, drift, diffusion)
     y, target = chunk.states, chunk.states[rule.last] - chunk.states[0]
     if rule.is_explicit:
-        functions = library.internal(y[0])
-        expected = functions @ drift * chunk.step
-        return target - expected, target**2 - expected**2 - functions @ diffusion * chunk.step
+        expected = functions[0] @ drift * chunk.step
+        return target - expected, target**2 - expected**2 - functions[0] @ diffusion * chunk.step
     both, r, s = np.stack([drift, diffusion], axis=1), target, target**2
     for j, w in enumerate(rule.drift):
-        b, a = (library.internal(y[j]) @ both).T * (w * chunk.step)
+        b, a = (functions[j] @ both).T * (w * chunk.step)
         r, s = r - b, s - a - 2 * (y[j] - y[0]) * b
     return r, s
 
 
-def window_design(rule: SamplingRule, chunk: Chunk, library: Library) -> Floats:
+def window_design(
+    rule: SamplingRule, chunk: Chunk, library: Library, functions: Sequence[Floats]
+) -> Floats:
     """Compute what multiplies the drift's coefficients in each window; (n, n_functions).
 
     Parameters
     ----------
     rule, chunk, library : sampling rule, windows, library of the internal functions
+    functions : these functions at the windows' points
     """
     if rule.lead:
-        return measurement_noise.window_design(rule, chunk, library)
-    if rule.is_explicit:
-        return library.internal(chunk.left) * chunk.step[:, None]
-    each = (library.internal(y) * w for y, w in zip(chunk.states, rule.drift, strict=True))
-    return np.asarray(sum(each) * chunk.step[:, None])
+        return measurement_noise.window_design(rule, chunk, library, functions)
+    step = chunk.step[:, None]
+    # The weights of an explicit rule are 1 and 0.
+    return reduce(np.add, (g * (w * step) for g, w in zip(functions, rule.drift, strict=False)))
 
 
 def residual_variance(rule: SamplingRule, chunk: Chunk, diffusion: Floats) -> Floats:

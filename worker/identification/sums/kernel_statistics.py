@@ -52,6 +52,7 @@ class KernelStatistics:
     time_squared    (n_blocks, n_nodes)                     quadrature weights of Σ f(z_n) Δt²
     at_instrument   (n_blocks, n_kernels, n_functions)      Σ K_j(z_n) g_k(z_n) Δt
     sums            (n_blocks, n_kernels, n_weights)        Σ K_j(z_n) w_n, w_n of a sampling rule
+    derived         sums of the first weights with K_j′, K_j″, …, where the rule asks for them
 
     Statistics without kernels have n_nodes in place of n_kernels.
     """
@@ -62,6 +63,7 @@ class KernelStatistics:
     time_squared: Floats
     at_instrument: Floats
     sums: Floats
+    derived: tuple[Floats, ...] = ()
 
     @property
     def nodes(self) -> Floats:
@@ -83,15 +85,26 @@ class KernelStatistics:
             self.time_squared[::every],
             self.at_instrument[::every],
             chosen,
+            tuple(sums[::every] for sums in self.derived),
         )
 
-    def under(self, kernels: Kernels) -> "KernelStatistics":
-        """Return the statistics for these kernels, from statistics without kernels."""
+    def under(self, kernels: Kernels, derived: Sequence[int] = ()) -> "KernelStatistics":
+        """Return the statistics for these kernels, from statistics without kernels.
+
+        Parameters
+        ----------
+        kernels : test functions
+        derived : number of weights whose sums with K′, K″, … are taken, too
+        """
         at_nodes = self.at_nodes(kernels)
         return replace(
             self,
             at_instrument=_weighted(at_nodes, self.at_instrument),
             sums=_weighted(at_nodes, self.sums),
+            derived=tuple(
+                _weighted(kernels_at_nodes(kernels, self.cells, order), self.sums[..., :columns])
+                for order, columns in enumerate(derived, start=1)
+            ),
         )
 
 
@@ -108,6 +121,9 @@ def merged(pieces: Sequence[KernelStatistics]) -> KernelStatistics:
         time_squared=np.concatenate([piece.time_squared for piece in pieces]),
         at_instrument=np.concatenate([piece.at_instrument for piece in pieces]),
         sums=np.concatenate([piece.sums for piece in pieces]),
+        derived=tuple(
+            np.concatenate(sums) for sums in zip(*(piece.derived for piece in pieces), strict=True)
+        ),
     )
 
 
@@ -167,7 +183,11 @@ def sums_of_chunks(
 
 
 def statistics_of(
-    found: BlockSums, library: Library, kernels: Kernels | None, cells: Cells
+    found: BlockSums,
+    library: Library,
+    kernels: Kernels | None,
+    cells: Cells,
+    derived: Sequence[int] = (),
 ) -> KernelStatistics:
     """Make statistics from the sums of a `WindowsPass`.
 
@@ -176,6 +196,7 @@ def statistics_of(
     found, library : sums of the pass, library of the internal functions
     kernels : test functions, or None for statistics at the nodes
     cells : cells of the pass
+    derived : number of weights whose sums with K′, K″, … are taken, too
     """
     nodes = cells.nodes()
     functions, rough = library.internal(nodes), _rough(library)
@@ -196,7 +217,7 @@ def statistics_of(
         at_instrument=at_instrument,
         sums=nodal[:, 2:].transpose(0, 2, 1),
     )
-    return at_each if kernels is None else at_each.under(kernels)
+    return at_each if kernels is None else at_each.under(kernels, derived)
 
 
 def _rough(library: Library) -> int:

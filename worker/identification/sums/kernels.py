@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.polynomial.hermite_e import hermeval
 from numpy.typing import NDArray
 
 from worker.identification.data.compiled import compiled
@@ -37,18 +38,19 @@ class Kernels:
     bandwidth: float
     circle: float | None = None
 
-    def at(self, y: Floats) -> Floats:
-        """Evaluate the kernels, (n,) → (n_kernels, n).
+    def at(self, y: Floats, order: int = 0) -> Floats:
+        """Evaluate the kernels or their derivatives of an order, (n,) → (n_kernels, n).
 
         On a circle the distance is the shorter way round, with its neighbours' images added.
         """
-        return np.asarray(sum(np.exp(-0.5 * z**2) for z in self._distances(y)))
+        return np.asarray(sum(self._at_distance(z, order) for z in self._distances(y)))
 
-    def slope_at(self, y: Floats) -> Floats:
-        """Evaluate the derivatives of the kernels, (n,) → (n_kernels, n)."""
-        return np.asarray(
-            sum(-z / self.bandwidth * np.exp(-0.5 * z**2) for z in self._distances(y))
-        )
+    def _at_distance(self, z: Floats, order: int) -> Floats:
+        gaussian = np.exp(-0.5 * z**2)
+        if not order:
+            return gaussian
+        hermite = hermeval(z, np.eye(order + 1)[order])
+        return np.asarray((-1 / self.bandwidth) ** order * hermite * gaussian)
 
     def _distances(self, y: Floats) -> list[Floats]:
         distance = y[None, :] - self.centres[:, None]
@@ -124,12 +126,12 @@ def _nodes_of(cells: Cells) -> Floats:
 
 
 @lru_cache(maxsize=16)
-def kernels_at_nodes(kernels: Kernels, cells: Cells) -> Floats:
-    """Evaluate kernels at the nodes; (n_kernels, n_nodes), read-only.
+def kernels_at_nodes(kernels: Kernels, cells: Cells, order: int = 0) -> Floats:
+    """Evaluate kernels, or derivatives, at the nodes; (n_kernels, n_nodes), read-only.
 
     The values are cached, since every fit asks for the same ones several times.
     """
-    values = kernels.at(cells.nodes())
+    values = kernels.at(cells.nodes(), order)
     values.setflags(write=False)
     return values
 

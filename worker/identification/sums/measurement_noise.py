@@ -1,8 +1,9 @@
 """Sums and equations of samples seen through measurement noise, y_n = X_n + η_n.
 
-K_j(y_n) shares η_n with y_{n+1} − y_n, a bias of order σ_η²/Δt (docs/method.md §§10, 11).
-Instruments one sample earlier, functions corrected so that E[g̃(X + η)] = g(X), and the noise's
-variance as one more unknown keep the equations linear and unbiased.
+K_j(y_n) shares η_n with y_{n+1} − y_n, a bias of order σ_η²/Δt (docs/method.md §§10, 11). Of
+one variable it is known by Stein's lemma, of several the instruments are one sample earlier.
+Functions corrected so that E[g̃(X + η)] = g(X), and the noise's variance as one more unknown keep
+the equations linear and unbiased.
 """
 
 from collections.abc import Sequence
@@ -27,40 +28,58 @@ OVER_ONE = (9 / 24, 19 / 24, -5 / 24, 1 / 24)
 OVER_THREE = (3 / 8, 9 / 8, 9 / 8, 3 / 8)
 """Weights of ∫₀^{2h}, ∫₀^h and ∫₀^{3h} on the samples from y₀ on.
 
-A window of one variable is z, y₀, y₁, y₂, y₃, with instrument z.
+A window of one variable is z, y₀, y₁, y₂, y₃, with instrument z, of which y₀ is a part.
 """
+
+SCALARS = 6
+"""Weights of a window that are no sums over functions."""
 
 
 def window_weights(chunk: Chunk, library: Library) -> Floats:
     """Compute the per-window weights whose kernel sums the systems need; (n, n_weights).
 
-    They are 1, D₂, D₁², D₃², then h times g(y₀), Σ w g(y_j) of the drift and of both diffusion
-    equations, and Σ 2 w D_j g(y_j) of these two, whatever the noise's variance.
+    They are 1, D₁, D₂, D₃, D₁², D₃², then h times g(y₀), Σ w g(y_j) of both diffusion equations
+    and of the drift, and Σ 2 w D_j g(y_j) of the former, whatever the noise's variance.
     """
     y = chunk.states[1:]
     distance = y - y[0]
     at = [library.internal(state) * chunk.step[:, None] for state in y]
     scalars = np.stack(
-        [np.ones(chunk.size), distance[2], distance[1] ** 2, distance[3] ** 2], axis=1
+        [np.ones(chunk.size), *distance[1:], distance[1] ** 2, distance[3] ** 2], axis=1
     )
     moved = [2 * d[:, None] * g for d, g in zip(distance[1:], at[1:], strict=True)]
-    groups = [at[0], *(_combined(w, at) for w in (OVER_TWO, OVER_ONE, OVER_THREE))]
+    groups = [at[0], *(_combined(w, at) for w in (OVER_ONE, OVER_THREE, OVER_TWO))]
     return np.concatenate(
         [scalars, *groups, *(_combined(w[1:], moved) for w in (OVER_ONE, OVER_THREE))], axis=1
     )
 
 
-def drift_system(rule: SamplingRule, statistics: KernelStatistics, library: Library) -> WeakSystem:
-    """Set up (M17): y₂ − y₀ ≈ (h/3)(b̃₀ + 4 b̃₁ + b̃₂).
+def derived_columns(library: Library) -> tuple[int, ...]:
+    """Return how many of the first weights need sums with K′, K″ and K‴.
+
+    With kernels of twice the noise's deviation, the next term of (M49) is below one percent.
+    """
+    size = library.internal_size
+    return SCALARS + 3 * size, SCALARS + size, SCALARS + size
+
+
+def drift_system(
+    rule: SamplingRule, statistics: KernelStatistics, library: Library
+) -> tuple[WeakSystem, Floats]:
+    """Set up (M17): y₂ − y₀ ≈ (h/3)(b̃₀ + 4 b̃₁ + b̃₂), less the noise that z and y₀ share (M49).
+
+    Returns the system, and the slope of its response in the noise's variance; (n_kernels,).
 
     Parameters
     ----------
     rule, library : rule with the noise, library of the internal functions
     statistics : sums of `window_weights`
     """
-    return WeakSystem(
-        _corrected(statistics.sums, library, _noise(rule).variance)[1], statistics.sums[..., 1]
-    )
+    noise = _noise(rule)
+    two = _corrected(statistics.sums, library, noise.variance)[3]
+    design = two + OVER_TWO[0] * _shared_at_zero(rule, statistics, library)
+    slope = rule.own * statistics.derived[0][..., 0]
+    return WeakSystem(design, statistics.sums[..., 2] + noise.variance * slope), slope.sum(axis=0)
 
 
 def diffusion_systems(
@@ -74,48 +93,76 @@ def diffusion_systems(
     statistics : sums of `window_weights`
     drift : (n_functions,) internal coefficients of the drift
     """
-    sums, noise = statistics.sums, _noise(rule)
-    at_zero, _, one, three, cross_one, cross_three = _corrected(sums, library, noise.variance)
+    sums, (first, second, *_), noise = statistics.sums, statistics.derived, _noise(rule)
+    at_zero, one, three, _, cross_one, cross_three = _corrected(sums, library, noise.variance)
+    first_at_zero, *by_first = _corrected(first, library, noise.variance)
     twice = 2 * (sums[..., 0] if noise.shape is None else at_zero @ noise.shape)
     derivative = derivative_matrix(library, 0).T
+    more = _shared_at_zero(rule, statistics, library)
 
     def system(
-        design: Floats, square: Floats, cross: Floats, weight: float, shared: float
+        steps: int, design: Floats, cross: Floats, of_first: Floats, weight: float, shared: float
     ) -> WeakSystem:
-        # E[(y_j − y₀) b̃(y_j)] has the noise's variance times b′ in it for j > 0; both rules weigh
-        # y₀ alike.
+        # E[(y_j − y₀) b̃(y_j)] has the noise's variance times b′ in it for j > 0.
         slope = 2 * (design - weight * at_zero) @ derivative
-        response, factor = square - cross @ drift, (1 - shared) * twice - slope @ drift
-        of_drift = (noise.variance * slope - cross).sum(axis=0)
+        # z holds a part of the noise in y₀.
+        later = 2 * rule.own * (of_first - weight * first_at_zero)
+        moved = 2 * rule.own * first[..., steps]
+        spread = rule.own**2 * noise.variance * second[..., 0]
+        response = sums[..., 4 if steps == 1 else 5] - cross @ drift
+        factor = (1 - shared) * twice - moved - spread + (later - slope) @ drift
+        of_drift = (noise.variance * (slope - later) - cross).sum(axis=0)
+        whole = design + weight * more
         if noise.known:
-            return WeakSystem(design, response - noise.variance * factor, drift=of_drift)
-        return WeakSystem(design, response, factor, of_drift)
+            return WeakSystem(whole, response - noise.variance * factor, drift=of_drift)
+        return WeakSystem(whole, response, factor, of_drift)
 
     return (
-        system(one, sums[..., 2], cross_one, OVER_ONE[0], noise.shared[0]),
-        system(three, sums[..., 3], cross_three, OVER_THREE[0], noise.shared[1]),
+        system(1, one, cross_one, by_first[0], OVER_ONE[0], noise.shared[0]),
+        system(3, three, cross_three, by_first[1], OVER_THREE[0], noise.shared[1]),
     )
 
 
+def _shared_at_zero(rule: SamplingRule, statistics: KernelStatistics, library: Library) -> Floats:
+    """Compute Σ_m (−κ)^m/m! Σ K^(m)(z) ∂^m g̃(y₀) h, m > 0 (M49); (n_blocks, n_kernels, …).
+
+    With κ the covariance of the noise in z and in y₀, this and Σ K(z) g̃(y₀) h have the mean of
+    Σ K(z) g(X₀) h.
+    """
+    variance = _noise(rule).variance
+    derivative = derivative_matrix(library, 0).T
+    power = noise_correction(library, variance).T
+    at_zero = slice(SCALARS, SCALARS + library.internal_size)
+    out = np.zeros(())
+    for m, sums in enumerate(statistics.derived, start=1):
+        power = power @ derivative * (-rule.own * variance / m)
+        out = out + sums[..., at_zero] @ power
+    return np.asarray(out)
+
+
 def window_residuals(
-    rule: SamplingRule, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats
+    rule: SamplingRule,
+    chunk: Chunk,
+    library: Library,
+    functions: Sequence[Floats],
+    drift: Floats,
+    diffusion: Floats,
 ) -> tuple[Floats, Floats]:
     """Compute residuals of the drift's equation, and the diffusion's over three steps; each (n,).
 
     Parameters
     ----------
     rule, chunk, library : rule with the noise, windows, library of the internal functions
+    functions : these functions at the windows' points
     drift, diffusion : (n_functions,) internal coefficients
     """
     y, noise = chunk.states[1:], _noise(rule)
     shape = np.zeros_like(drift) if noise.shape is None else noise.shape
     slope = derivative_matrix(library, 0).T @ drift
-    functions = noise_correction(library, noise.variance).T @ np.stack(
+    corrected = noise_correction(library, noise.variance).T @ np.stack(
         [drift, diffusion, slope, shape], axis=1
     )
-    b, a, b_slope, level = np.stack(
-        [(library.internal(state) @ functions).T * chunk.step for state in y], axis=1
-    )
+    b, a, b_slope, level = np.stack([(g @ corrected).T * chunk.step for g in functions[1:]], axis=1)
     distance = y - y[0]
     known = a + 2 * distance * b
     # y₀ shares its noise alone with the other samples, and none of that is in b(y₀).
@@ -125,14 +172,17 @@ def window_residuals(
     return distance[2] - _combined(OVER_TWO, b), squares - _combined(OVER_THREE, known)
 
 
-def window_design(rule: SamplingRule, chunk: Chunk, library: Library) -> Floats:
+def window_design(
+    rule: SamplingRule, chunk: Chunk, library: Library, functions: Sequence[Floats]
+) -> Floats:
     """Compute what multiplies the drift's coefficients in each window; (n, n_functions).
 
     Parameters
     ----------
     rule, chunk, library : rule with the noise, windows, library of the internal functions
+    functions : these functions at the windows' points
     """
-    later = _combined(OVER_TWO, [library.internal(y) for y in chunk.states[1:4]])
+    later = _combined(OVER_TWO, functions[1:4])
     return np.asarray(
         later @ noise_correction(library, _noise(rule).variance).T * chunk.step[:, None]
     )
@@ -144,10 +194,11 @@ def _noise(rule: SamplingRule) -> ScalarNoise:
 
 
 def _corrected(sums: Floats, library: Library, variance: float) -> list[Floats]:
-    """Correct the six groups of function sums, g → g̃; each (…, n_functions)."""
+    """Correct the groups of function sums, g → g̃; each (…, n_functions)."""
     correction = noise_correction(library, variance).T
     size = library.internal_size
-    return [sums[..., 4 + k * size : 4 + (k + 1) * size] @ correction for k in range(6)]
+    ends = range(SCALARS, sums.shape[-1], size)
+    return [sums[..., start : start + size] @ correction for start in ends]
 
 
 def _combined(weights: Sequence[float], of: Sequence[Floats]) -> Floats:

@@ -11,13 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from worker.identification.data.trajectories import Scales, Trajectories
+from worker.identification.data.trajectories import Trajectories, shorter
 from worker.identification.sums.rules import ScalarNoise
 
 Floats = NDArray[np.float64]
 
 SAMPLES = 20_000
 """Samples from which the grid is read."""
+
+FINEST = 1e-3
+"""Quantum, in root mean squares of the different increments, below which there is none."""
 
 ON_GRID = 1e-3
 """Distance of a value from its grid, in quanta, that the arithmetic of decimals leaves."""
@@ -37,19 +40,33 @@ MATERIAL = 0.5
 """Share of the diffusion's least relative error, √(2/n), beyond which rounding is corrected for."""
 
 
-def quantum_of(data: Trajectories) -> float:
-    """Measure the quantum of the values of one variable [state]; 0 where they lie on no grid."""
-    values = np.asarray(data.states[:: max(1, len(data.states) // SAMPLES), 0], dtype=np.float64)
-    levels = np.unique(values)
+def quantum_of(data: Trajectories, period: float | None = None) -> float:
+    """Measure the quantum of one variable [state]; 0 where the values lie on no grid.
+
+    It is read off the increments: values that were rounded and then wrapped lie on no grid if the
+    period is no multiple of the quantum, and trajectories may have grids of their own.
+
+    Parameters
+    ----------
+    data : record
+    period : period of the state, or None [state]
+    """
+    first, stop = data.segments[:, 0], data.segments[:, 1]
+    left = np.arange(0, len(data.states) - 1, max(1, len(data.states) // SAMPLES))
+    segment = np.searchsorted(stop, left, side="right").clip(max=len(stop) - 1)
+    left = left[(left >= first[segment]) & (left + 1 < stop[segment])]
+    here, there = (np.asarray(data.states[k, 0], dtype=np.float64) for k in (left, left + 1))
+    levels = np.unique(np.append(shorter(there - here, period), 0.0))
     gaps = np.diff(levels)
-    # Levels a few units in the last place apart are one level.
-    gaps = gaps[gaps > 64 * np.spacing(np.abs(levels).max())]
+    # Nearer levels are one, but for the arithmetic of many turns: so fine a grid does not matter.
+    gaps = gaps[gaps > FINEST * np.sqrt((levels**2).mean())]
     if not gaps.size:
         return 0.0
-    steps = (levels - levels[0]) / gaps.min()
+    steps = levels / gaps.min()
+    counts = np.abs(np.round(steps))
     # The least gap has the rounding error of one decimal, the range has that of thousands.
-    quantum = float(gaps.min() * np.median(steps[1:] / np.round(steps[1:]).clip(min=1)))
-    off = (levels - levels[0]) / quantum
+    quantum = float(gaps.min() * np.median((np.abs(steps) / counts.clip(min=1))[counts > 0]))
+    off = levels / quantum
     return quantum if np.abs(off - np.round(off)).max() < ON_GRID else 0.0
 
 
@@ -75,7 +92,7 @@ class Rounding:
 
 
 def rounding_of(
-    data: Trajectories, scales: Scales, mean_square: float, covariance: float, error: float
+    quantum: float, n_increments: int, mean_square: float, covariance: float, error: float
 ) -> Rounding | None:
     """Measure the rounding of one variable; None where there is none that matters.
 
@@ -84,12 +101,12 @@ def rounding_of(
 
     Parameters
     ----------
-    data, scales : trajectories, internal units
+    quantum : quantum of the values, internal units
+    n_increments : number of increments
     mean_square : that of the increments, internal units
     covariance, error : covariance of neighbouring residuals, internal units, and its standard error
     """
-    quantum = quantum_of(data) / scales.unit
-    if not quantum**2 / 6 > MATERIAL * np.sqrt(2 / data.n_increments) * mean_square:
+    if not quantum**2 / 6 > MATERIAL * np.sqrt(2 / n_increments) * mean_square:
         return None
     variance = own_variance(mean_square, quantum)
     one, two = (shared_error(k * variance, quantum) for k in (1, 2))
@@ -97,7 +114,7 @@ def rounding_of(
     if covariance > expected / 2 and covariance - expected > CERTAIN * error:
         return None
     stride = int(np.ceil((quantum / FARTHEST) ** 2 / variance))
-    return Rounding(quantum, variance, max(1, min(stride, data.n_increments // 200)))
+    return Rounding(quantum, variance, max(1, min(stride, n_increments // 200)))
 
 
 def own_variance(mean_square: float, quantum: float) -> float:

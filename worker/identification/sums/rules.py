@@ -34,6 +34,7 @@ class ScalarNoise:
     shape      (n_functions,) coefficients of a function of the state, one on average, to which the
                noise's variance is proportional; None for the same everywhere
     known      whether the variance is that of a known rounding, else it is an unknown
+    error      standard error of the variance
     shared     correlation of the noise of samples one stride and three apart; rounding errors have
                one where a step is below half a quantum
     """
@@ -41,6 +42,7 @@ class ScalarNoise:
     variance: float
     shape: NDArray[np.float64] | None = None
     known: bool = False
+    error: float = 0.0
     shared: tuple[float, float] = (0.0, 0.0)
 
 
@@ -57,8 +59,8 @@ class SamplingRule:
     over               steps over which the drift is integrated; None for all m; of one variable
                        only
     lead               samples from the instrument's to X_0
-    past               weights of the samples before X_0, latest first, whose mean is the
-                       instrument; empty where it is the sample a stride before; of one variable
+    past               weights of the samples before X_0, latest first, in the mean that is the
+                       instrument; the rest is that of X_0 itself; of one variable
     order              power of the step with which the error of the rule goes
     overlapping        whether neighbouring windows share noise, so that residuals are correlated
     lags               number of later windows whose correlations V holds (M8a); 0 where errors come
@@ -95,6 +97,16 @@ class SamplingRule:
     def errors_from_blocks(self) -> bool:
         """Whether standard errors come from the scatter of the blocks."""
         return self.persistent or (self.overlapping and not self.lags)
+
+    @property
+    def own(self) -> float:
+        """Weight of X_0 in the instrument of a rule with measurement noise."""
+        return 1 - sum(self.past)
+
+    @property
+    def of_residuals(self) -> "SamplingRule":
+        """Rule whose windows show residuals that share no noise with the instrument."""
+        return replace(self, past=(1.0,)) if self.past else self
 
     @property
     def is_explicit(self) -> bool:
@@ -136,10 +148,11 @@ SCALAR_THROUGH_NOISE = SamplingRule(
     order=4,
     over=2,
     lead=1,
+    past=(0.0,),
     overlapping=True,
     noise=NO_NOISE,
 )
-"""Rule of one variable, equations (M17) and (M32).
+"""Rule of one variable, equations (M17) and (M32), with y₀ itself as the instrument.
 
 The noise's variance is an unknown of another diffusion equation, over one step.
 """

@@ -54,9 +54,10 @@ def test_the_memory_of_a_free_rotation_has_the_bands_of_its_closed_form() -> Non
         ),
     ):
         assert band is not None
-        np.testing.assert_allclose(
-            np.array(band)[:, 0], np.quantile(curves, SHARES, axis=0, method="nearest"), atol=1e-9
-        )
+        # Where the estimate's curve is the lowest or highest of all, the band reaches it.
+        low, high = np.quantile(curves, SHARES, axis=0, method="nearest")
+        hull = np.minimum(low, curves[20]), np.maximum(high, curves[20])
+        np.testing.assert_allclose(np.array(band)[:, 0], hull, atol=1e-9)
         # Negative control: at less confidence it is another.
         assert (
             np.max(

@@ -65,15 +65,6 @@ def test_samples_without_a_law_lower_the_share_and_make_the_longest_times_infini
     assert rate[0] > 0
 
 
-def test_interval_that_misses_the_reference_is_reported_as_it_is() -> None:
-    result = intervals_over(
-        [linear(theta) for theta in np.linspace(2, 3, 30)], analysis(linear(1.0)), 0.95
-    )
-    rate = result.range("spectrum", "eigenvalues", "re", 0)
-    assert rate is not None
-    assert rate[0] > 1.9
-
-
 def test_too_few_samples_give_no_interval() -> None:
     result = intervals_over([linear(1.0)] * (FEWEST - 1), analysis(linear(1.0)), 0.95)
     assert result.range("spectrum", "eigenvalues", "re", 0) is None

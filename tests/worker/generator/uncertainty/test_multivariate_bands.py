@@ -101,9 +101,10 @@ def test_linear_models_have_the_bands_of_their_matrix_exponentials_and_gaussians
         (density_band(found), densities),
     ):
         assert band is not None
-        np.testing.assert_allclose(
-            band, np.quantile(of_all, SHARES, axis=0, method="nearest"), rtol=1e-9, atol=1e-12
-        )
+        # Where the estimate's density is the highest of all, the band reaches it.
+        low, high = np.quantile(of_all, SHARES, axis=0, method="nearest")
+        hull = np.minimum(low, of_all[20]), np.maximum(high, of_all[20])
+        np.testing.assert_allclose(band, hull, rtol=1e-9, atol=1e-12)
         # Negative control: at less confidence it is another.
         assert (
             np.max(

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from worker.identification.checks.markov_tests import check_consecutive_samples, score_tests
+from worker.identification.checks.markov_tests import (
+    STAGES,
+    _stretches,
+    check_consecutive_samples,
+    score_tests,
+)
 from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import (
     Trajectories,
@@ -172,3 +177,12 @@ def test_coarse_samples_and_quantised_values_are_named() -> None:
 
 def test_a_ramp_is_deterministic_and_no_fault() -> None:
     assert "no-noise" in _codes(1 + 0.02 * np.arange(5_000), 0.02)
+
+
+@pytest.mark.parametrize("runs", [1, 3, 15, 16, 17, 300])
+def test_every_window_is_in_its_stage_once_however_often_stages_change(runs: int) -> None:
+    """Few stretches are slices of the windows, many are numbers of windows."""
+    stage = np.repeat(np.random.default_rng(runs).integers(0, STAGES, runs), 4)
+    found = [(k, np.arange(len(stage))[rows]) for k, rows in _stretches(stage)]
+    assert sorted(np.concatenate([rows for _, rows in found])) == list(range(len(stage)))
+    assert all((stage[rows] == k).all() for k, rows in found)

@@ -5,11 +5,17 @@ import pytest
 
 from worker.identification.data.preconditions import check_independent, check_unwrapped
 from worker.identification.data.trajectories import from_arrays
+from worker.identification.data.windows import measure_space
 from worker.identification.errors import CollinearVariables, WrappedVariable
 
 
 def _walk(n: int = 4_000, step: float = 12.0, seed: int = 0) -> np.ndarray:
     return np.cumsum(np.random.default_rng(seed).normal(0, step, n))
+
+
+def _check(*paths: np.ndarray) -> None:
+    data = from_arrays(list(paths), 1.0)
+    check_unwrapped(data, measure_space(data, (None,)))
 
 
 def test_dependent_columns_are_refused_in_any_order_and_unit() -> None:
@@ -28,36 +34,36 @@ def test_an_undeclared_angle_is_refused_and_its_period_named(period: float, name
     angle = (_walk() * period / 360 + period / 2) % period - period / 2
     data = from_arrays([np.stack([_walk(seed=1), angle], axis=1)], 1.0)
     with pytest.raises(WrappedVariable, match="y jumps") as refused:
-        check_unwrapped(data, (None, None))
+        check_unwrapped(data, measure_space(data, (None, None)))
     assert f'"y": {named}' in refused.value.hints[0]
-    check_unwrapped(data, (None, period))
+    check_unwrapped(data, measure_space(data, (None, period)))
 
 
 def test_a_diffusion_that_crosses_its_range_is_no_angle() -> None:
     # Sampled so coarsely that steps of any size up to the whole range occur.
     x = np.random.default_rng(3).uniform(-1, 1, (5_000, 1))
-    check_unwrapped(from_arrays([x], 1.0), (None,))
-    check_unwrapped(from_arrays([_walk()], 1.0), (None,))
+    _check(x)
+    _check(_walk())
 
 
 def test_the_seam_between_two_trajectories_is_no_jump() -> None:
     low, high = np.full((50, 1), -1.0), np.full((50, 1), 1.0)
     noise = 0.01 * np.random.default_rng(0).standard_normal((50, 1))
-    check_unwrapped(from_arrays([low + noise, high + noise] * 5, 1.0), (None,))
+    _check(*[low + noise, high + noise] * 5)
 
 
 def test_wild_readings_and_a_switch_between_two_values_are_no_angle() -> None:
     x = np.sin(_walk(step=0.05))
     wild = x.copy()
     wild[[100, 300, 500, 700]] += 40
-    check_unwrapped(from_arrays([wild], 1.0), (None,))
+    _check(wild)
     switching = np.where(
         np.cumsum(np.random.default_rng(3).random(5_000) < 0.01) % 2 == 0, 1.0, -1.0
     )
-    check_unwrapped(from_arrays([switching], 1.0), (None,))
+    _check(switching)
 
 
 def test_a_missing_code_is_no_end_of_an_angle() -> None:
     x = np.sin(_walk(step=0.05))
     x[200:260], x[400:420], x[600:650] = -999, -999, -999
-    check_unwrapped(from_arrays([x], 1.0), (None,))
+    _check(x)

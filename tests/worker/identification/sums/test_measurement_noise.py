@@ -1,11 +1,14 @@
 """Measurement noise and coarse sampling: the drift and diffusion are those of the process."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.signal import lfilter
 
 from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import from_arrays, measure_scales
+from worker.identification.findings.measurement import noise_not_excluded
 from worker.identification.sums.measurement_noise import noise_correction
 
 
@@ -77,6 +80,77 @@ def test_noise_is_found_between_coarse_samples(deviation: float, fit) -> None:
     assert (variance > 0) == (deviation > 0)
     plain, _, _ = fit(from_arrays([y], 0.4), noise="none")
     assert plain.raw[0].lag_one_z > -4
+
+
+@pytest.mark.parametrize("dt", [0.05, 0.3])
+def test_noise_that_instrument_and_increment_share_is_taken_off(dt: float, fit) -> None:
+    """χ² of all coefficients at the truth, (M49), with the noisy sample itself as instrument."""
+    drift, diffusion, without = [], [], []
+    for seed in range(4):
+        rho, generator = np.exp(-dt), np.random.default_rng([seed, 21])
+        kicks = np.sqrt((1 - rho**2) / 2) * generator.standard_normal(10_000)
+        y = lfilter([1.0], [1, -rho], kicks) + 0.2 * generator.standard_normal(10_000)
+        fitted, library, scales = fit(from_arrays([y], dt), noise="corrected")
+        assert fitted.rule.own > 0.5
+        state = np.linspace(-1, 1, 99)
+        functions = library.internal(state)
+        b = -(scales.origin / scales.unit + state) * dt
+        true = np.linalg.lstsq(functions, b, rcond=None)[0]
+        a = np.linalg.lstsq(functions, np.full(99, dt / scales.unit**2), rcond=None)[0]
+        equations, v = fitted.equations, fitted.covariances
+        known = [fitted.drift[0].estimate]
+        statistics = equations.statistics
+        ignored = replace(
+            equations,
+            statistics=replace(statistics, derived=tuple(0 * d for d in statistics.derived)),
+        )
+
+        def square(found, coefficients) -> float:
+            left = found.score - found.information @ coefficients
+            return float(left @ np.linalg.solve(found.information, left)) / len(coefficients)
+
+        drift.append(square(equations.of_drift(0, v), true))
+        of_diffusion = equations.of_diffusion((0, 0), {(0, 0): 1.0}, known, v)[0]
+        diffusion.append(square(of_diffusion, a))
+        without.append(square(ignored.of_drift(0, v), true))
+    # χ² of 20 degrees of freedom over their number.
+    for found in (drift, diffusion):
+        assert np.mean(found) < 1 + 4 * np.sqrt(2 / 20)
+    # Negative control: as if they shared none.
+    assert np.mean(without) > 1 + 4 * np.sqrt(2 / 20)
+
+
+def test_a_noisy_sample_tells_more_of_coarse_increments_than_the_one_before(paths, fit) -> None:
+    x = paths("double-well", 4, 0.3, 3_000, substeps=100)
+    y = x + 0.05 * np.random.default_rng(0).standard_normal(x.shape)
+    drift, _, _ = _values(fit(from_arrays(list(y), 0.3), noise="corrected"))
+    functions = np.stack([x.ravel(), x.ravel() ** 3])
+    bounds = np.sqrt(np.diag(np.linalg.inv(functions @ functions.T * 0.3 / 0.25)))
+    for bound, term in zip(bounds, ("x", "x^3"), strict=True):
+        # With the sample before as instrument it is 2.9 and 3.3.
+        assert drift[term][1] < 2.4 * bound
+
+
+def test_noise_that_is_not_excluded_is_said_between_coarse_samples(fit) -> None:
+    above, warned = [], 0
+    for seed in range(16):
+        rho, generator = np.exp(-0.3), np.random.default_rng([seed, 22])
+        kicks = np.sqrt((1 - rho**2) / 2) * generator.standard_normal(5_000)
+        y = lfilter([1.0], [1, -rho], kicks) + 0.1 * generator.standard_normal(5_000)
+        fitted, _, scales = fit(from_arrays([y], 0.3))
+        if fitted.not_excluded:
+            above.append(fitted.not_excluded * scales.unit**2 > 0.01)
+            warned += bool(list(noise_not_excluded(fitted, fitted.equations.problem)))
+    # The limit is one of 95 %.
+    assert len(above) >= 8
+    assert np.mean(above) > 0.95 - 3 * np.sqrt(0.05 / len(above))
+    assert warned > len(above) / 2
+
+
+def test_fine_records_without_noise_have_no_warning_of_it(paths, fit) -> None:
+    for x in paths("ornstein-uhlenbeck", 8, 0.02, 10_000):
+        fitted, _, _ = fit(from_arrays([x], 0.02))
+        assert not list(noise_not_excluded(fitted, fitted.equations.problem))
 
 
 def test_uncorrected_the_same_data_are_off_by_more_than_half(paths, fit) -> None:

@@ -36,6 +36,18 @@ def test_the_quantum_is_read_off_the_values(offset: float, quantum: float) -> No
     assert quantum_of(from_arrays([x], 0.05)) == pytest.approx(quantum, rel=1e-6)
 
 
+@pytest.mark.parametrize("quantum", [0.1, 0.02])
+def test_the_quantum_of_an_angle_is_read_off_its_wrapped_values(quantum: float) -> None:
+    period, generator = 2 * np.pi, np.random.default_rng(3)
+    # Several turns; each trajectory has a grid of its own.
+    turning = np.cumsum(0.01 + 0.1 * generator.standard_normal((3, 5_000)), axis=1)
+    rounded = np.round(turning / quantum) * quantum + generator.random((3, 1))
+    wrapped = from_arrays(list(np.mod(rounded, period)), 0.05)
+    assert quantum_of(wrapped, period) == pytest.approx(quantum, rel=1e-6)
+    # Negative control: the values themselves lie on no grid.
+    assert quantum_of(wrapped) == 0
+
+
 def test_values_that_are_not_rounded_have_no_quantum() -> None:
     x = _ou(5_000, 0.05, 0)
     assert quantum_of(from_arrays([x], 0.05)) == 0
