@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 from functools import cache
 from typing import Annotated
 
@@ -28,6 +29,8 @@ reports = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
 PREVIEW_POINTS = 1200
 """Number of time bins in a preview on the page: about one per pixel of a wide screen."""
+RESULT_POINTS = 600
+"""Number of time bins of the record beside a result, where it is half as wide."""
 _FOREVER = "public, max-age=31536000, immutable"
 _REFERENCE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
@@ -102,9 +105,9 @@ def dataset_in_symbols(dataset: Dataset, preview: DatasetPreview) -> tuple[Datas
 
 
 @router.get("/pages/jobs/{job_id}")
-def result(context: Context, tenant: Tenant, job_id: str) -> Response:
+async def result(context: Context, tenant: Tenant, job_id: str) -> Response:
     """Show a result."""
-    return _piece(result_view(finished_job(context, tenant, job_id)))
+    return _piece(await run_sync(result_view, await _with_data(context, tenant, job_id)))
 
 
 @router.get("/pages/comparison")
@@ -147,13 +150,14 @@ def _piece(html: str) -> Response:
         **problems(401, 404, 409, 410, 503),
     },
 )
-def get_job_report(request: Request, context: Context, tenant: Tenant, job_id: str) -> Response:
+async def get_job_report(
+    request: Request, context: Context, tenant: Tenant, job_id: str
+) -> Response:
     """Return the result as a page to keep, print or send; 409 if there is none.
 
     It opens offline, in any browser.
     """
-    finished = finished_job(context, tenant, job_id)
-    page, policy = report(finished)
+    page, policy = await run_sync(report, await _with_data(context, tenant, job_id))
     body = page.encode()
     fields = {
         "ETag": etag_of(body),
@@ -166,6 +170,20 @@ def get_job_report(request: Request, context: Context, tenant: Tenant, job_id: s
     return Response(
         body, headers={**fields, **named, **digest_of(body)}, media_type="text/html; charset=utf-8"
     )
+
+
+async def _with_data(context: Context, tenant: str, job_id: str) -> Finished:
+    """Return a job that succeeded with its dataset; without one where that was deleted."""
+    finished = await run_sync(finished_job, context, tenant, job_id)
+    dataset_id = finished.record.dataset
+    try:
+        if dataset_id is None:
+            return finished
+        found = await run_sync(known_dataset, context, tenant, dataset_id)
+        preview = await previewed(context, tenant, found, RESULT_POINTS)
+    except Refusal:
+        return finished
+    return replace(finished, data=dataset_in_symbols(found, preview))
 
 
 def finished_job(context: Context, tenant: str, job_id: str) -> Finished:

@@ -26,7 +26,7 @@ MEDIA_TYPES = {
 }
 PLOTTING = (
     "ticks.js", "pens.js", "layers.js", "whole.js", "elements.js", "readout.js", "rows.js",
-    "saving.js", "figures.js",
+    "saving.js", "simulation.js", "figures.js",
 )  # fmt: skip
 """Scripts that draw plots, in the order in which they can be joined to one file."""
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from service.web.forms import job_fields, kind_forms
 from service.web.kinds import VIEWS
 from service.web.model_view import plots_of
 from service.web.numbers import Units, count, exact, plain, with_error
+from service.web.plots.paths import path_plots
 from service.web.plots.plot import SERIES, Axis, Layer, Layers, Plot, Style
 from service.web.site import assets, bundle, hash_of, rendered
 from service.web.tables import Table
@@ -36,6 +38,8 @@ class Finished:
 
     record: JobRecord
     result: Result
+    data: tuple[Dataset, DatasetPreview] | None = None
+    """The dataset that the job names, if there still is one."""
 
 
 def dataset_view(dataset: Dataset, preview: DatasetPreview) -> str:
@@ -59,18 +63,30 @@ def result_values(finished: Finished) -> dict[str, Any]:
     """Return the name of a result's template, and the values that it needs."""
     record, result = finished.record, finished.result
     view = VIEWS[result.kind](result)
+    groups = list(view.groups)
+    if isinstance(result, ModelResult) and groups:
+        groups[0] = replace(groups[0], plots=[*_paths(finished), *groups[0].plots])
+    label = None if finished.data is None else finished.data[0].label
     return {
         **{part.name: getattr(view, part.name) for part in fields(view)},
         "record": record,
-        "title": record.labels.get("name") or record.id,
+        "title": record.labels.get("name") or label or record.id,
         "subtitle": f"{view.subtitle}; computed in {plain(result.provenance.seconds, 2)} s",
-        "groups": [
-            {"name": g.name, "title": g.title, "plots": _drawn(g.plots)} for g in view.groups
-        ],
+        "groups": [{"name": g.name, "title": g.title, "plots": _drawn(g.plots)} for g in groups],
         "provenance": result.provenance,
         "kind": result.kind,
         **view.more,
     }
+
+
+def _paths(finished: Finished) -> Iterator[Plot]:
+    """Draw the record and a path of the model, or the path alone."""
+    assert isinstance(finished.result, ModelResult)
+    units = sentences.units_of_result(finished.result)
+    if finished.data is None:
+        return path_plots(finished.result, units)
+    record = partial(_course, *finished.data, units)
+    return path_plots(finished.result, units, finished.data[1], record)
 
 
 def comparison_view(first: Finished, second: Finished) -> str:
