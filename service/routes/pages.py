@@ -21,8 +21,10 @@ from service.responses.job_results import stored_result
 from service.responses.representations import digest_of, etag_of, headers, problems, unchanged
 from service.routes.datasets import known_dataset, previewed
 from service.web.forms import analysis_fields, layout_fields
+from service.web.glossary import glossary
 from service.web.site import PAGE_POLICY, assets, rendered
 from service.web.views import Finished, comparison_view, dataset_view, report, result_view
+from service.web.words import words
 
 router = APIRouter(include_in_schema=False)
 reports = APIRouter(prefix="/v1/jobs", tags=["jobs"])
@@ -56,7 +58,18 @@ async def page() -> Response:
 @cache
 def _page() -> str:
     layout = [field for field in layout_fields() if field.path != "gap_factor"]
-    return rendered("page.html", layout=layout, kinds=tuple(KINDS), analysis=analysis_fields())
+    return rendered(
+        "page.html", layout=layout, kinds=tuple(KINDS), analysis=analysis_fields(), words=words()
+    )
+
+
+@router.get("/help")
+async def explanations() -> Response:
+    """Explain the words of the page."""
+    return HTMLResponse(
+        rendered("help.html", entries=glossary()),
+        headers={"Content-Security-Policy": PAGE_POLICY, "Cache-Control": "no-cache"},
+    )
 
 
 @router.get("/docs")

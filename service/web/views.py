@@ -14,6 +14,7 @@ from contract.records import JobRecord
 from contract.results import ModelResult, Result, Term
 from service.web import mathml, sentences
 from service.web.forms import job_fields, kind_forms
+from service.web.glossary import entries_of
 from service.web.kinds import VIEWS
 from service.web.model_view import plots_of
 from service.web.numbers import Units, count, exact, plain, with_error
@@ -67,6 +68,7 @@ def result_values(finished: Finished) -> dict[str, Any]:
     if isinstance(result, ModelResult) and groups:
         groups[0] = replace(groups[0], plots=[*_paths(finished), *groups[0].plots])
     label = None if finished.data is None else finished.data[0].label
+    labels = [f.label for f in view.figures] + [p.title for g in groups for p in g.plots]
     return {
         **{part.name: getattr(view, part.name) for part in fields(view)},
         "record": record,
@@ -75,6 +77,7 @@ def result_values(finished: Finished) -> dict[str, Any]:
         "groups": [{"name": g.name, "title": g.title, "plots": _drawn(g.plots)} for g in groups],
         "provenance": result.provenance,
         "kind": result.kind,
+        "entries": entries_of(labels),
         **view.more,
     }
 
