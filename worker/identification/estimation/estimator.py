@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.checks.residuals import SIGNIFICANT, ResidualMoments
+from worker.identification.checks.state_dependent_steps import steps_depend_on_state
 from worker.identification.estimation.cell_equations import (
     WINDOWS_FOR_WEIGHTS,
     CellEquations,
@@ -61,13 +62,20 @@ LEAST_SHARE = 0.8
 def identify(problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHandling) -> Fit:
     """Identify drift and diffusion. Raises NoDataUnderKernels.
 
+    Where the sampling interval depends on the state, windows of equal steps are chosen by what the
+    path does in them, and only a rule over single steps is right: the others are not used unless
+    they are asked for by name, and noise is not corrected for.
+
     Parameters
     ----------
     problem : data, library and instruments
     rule : name of the sampling rule; `auto` lets the residuals decide
     noise : treatment of measurement noise
     """
-    problem = _without_long_steps(problem)
+    if steps_depend_on_state(problem.data, problem.space):
+        problem, noise = replace(problem, informative=True), "none"
+    else:
+        problem = _without_long_steps(problem)
     if problem.library.dimension == 1:
         return _among_trajectories(_identify_one(problem, rule, noise))
     return _among_trajectories(_identify_several(problem, rule, noise))
@@ -118,7 +126,7 @@ def _identify_one(problem: Problem, rule: RuleName | Literal["auto"], noise: Noi
 
 def _by_finer_rule(problem: Problem, rule: RuleName | Literal["auto"], plain: Fit) -> Fit:
     """Return the fit of one variable by a finer rule, where the trapezoid is too coarse."""
-    if rule == "auto" and is_too_coarse(plain):
+    if rule == "auto" and not problem.informative and is_too_coarse(plain):
         for finer in (ADAMS_MOULTON, SIMPSON):
             if _share_of_windows(problem, finer) > LEAST_SHARE:
                 return replace(fitted(problem, finer), raw=plain.raw)
@@ -160,7 +168,7 @@ def _without_noise(
     if persistent:
         # V holds the residuals' size only; the blocks of the record hold all their covariance.
         plain = fitted(problem, replace(asked, persistent=True), plain)
-    if rule == "auto" and is_too_coarse(plain):
+    if rule == "auto" and not problem.informative and is_too_coarse(plain):
         finer = fitted(problem, SIMPSON, plain)
         if finer.n_windows > LEAST_SHARE * plain.n_windows:
             return finer
