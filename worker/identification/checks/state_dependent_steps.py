@@ -1,4 +1,4 @@
-"""A test whether the sampling interval depends on the state (docs/method.md §3, M50).
+"""A test whether the sampling interval depends on the state (docs/method.md §3, M51).
 
 Windows of equal steps are then chosen by what the path does in them: samples taken at events are
 far apart where events are rare, and equal steps are found where they are frequent.
@@ -45,7 +45,7 @@ IMPROBABLE = 1e-3
 
 
 def steps_depend_on_state(data: Trajectories, space: Space) -> bool:
-    """Test whether steps are correlated with the states before and after them; equation (M50).
+    """Test whether steps are correlated with the states before and after them; equation (M51).
 
     Parameters
     ----------
