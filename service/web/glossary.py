@@ -50,7 +50,14 @@ def entry_of(label: str) -> Entry | None:
     return max(found, key=lambda pair: pair[0])[1] if found else None
 
 
-def entries_of(labels: Iterable[str]) -> Mapping[str, Entry]:
-    """Return the entries of these labels, each once, by identifier."""
-    found = (entry_of(label) for label in labels)
-    return {entry.id: entry for entry in found if entry is not None}
+def explained(labels: Iterable[str]) -> Mapping[str, Entry]:
+    """Return the entry of each label that is the first of its entry, by label.
+
+    What a word means need not be offered twice on a page.
+    """
+    found: dict[Entry, str] = {}
+    for label in labels:
+        entry = entry_of(label)
+        if entry is not None:
+            found.setdefault(entry, label)
+    return {label: entry for entry, label in found.items()}

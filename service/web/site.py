@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from service.web import glossary, mathml, numbers, sentences, words
+from service.web import mathml, numbers, sentences, words
 
 FOLDER = Path(__file__).parent
 EXAMPLE = FOLDER.parents[1] / "examples" / "double_well.csv"
@@ -100,7 +100,6 @@ def environment() -> Environment:
         term=mathml.term,
         heading=sentences.heading_of,
         data=json_block,
-        entry=glossary.entry_of,
         on_page=words.on_page,
     )
     return made

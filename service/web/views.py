@@ -14,7 +14,7 @@ from contract.records import JobRecord
 from contract.results import ModelResult, Result, Term
 from service.web import mathml, sentences
 from service.web.forms import job_fields, kind_forms
-from service.web.glossary import entries_of
+from service.web.glossary import explained
 from service.web.kinds import VIEWS
 from service.web.model_view import plots_of
 from service.web.numbers import Units, count, exact, plain, with_error
@@ -77,7 +77,7 @@ def result_values(finished: Finished) -> dict[str, Any]:
         "groups": [{"name": g.name, "title": g.title, "plots": _drawn(g.plots)} for g in groups],
         "provenance": result.provenance,
         "kind": result.kind,
-        "entries": entries_of(labels),
+        "entries": explained(labels),
         **view.more,
     }
 
