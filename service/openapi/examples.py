@@ -174,6 +174,9 @@ REQUESTS: Examples = {
         "text/csv": {"a record": CSV},
         "multipart/form-data": {"a form": {"file": CSV, "layout": {"time_unit": "s"}}},
     },
+    ("post", "/v1/datasets/{dataset_id}/read"): {
+        "application/json": {"other columns": {"state_columns": ["voltage"], "dt": 0.01}}
+    },
     ("post", "/v1/jobs"): _SUBMITTED,
     ("post", "/v1/jobs/validate"): _SUBMITTED,
 }
@@ -185,6 +188,9 @@ _SCHEMAS = {"items": [{"name": "layout-1.0", "href": "/v1/schemas/layout-1.0"}]}
 _READY = {"status": "ready", "workers": 2, "queues": {"small": 2, "large": 1}}
 RESPONSES: Examples = {
     ("post", "/v1/datasets"): _answer(_json(_DATASET), "201") | _answer(_json(_DATASET)),
+    ("post", "/v1/datasets/{dataset_id}/read"): (
+        _answer(_json(_DATASET), "201") | _answer(_json(_DATASET))
+    ),
     ("get", "/v1/datasets"): _answer(_json(DatasetList(items=(_DATASET,)))),
     ("get", "/v1/datasets/{dataset_id}"): _answer(_json(_DATASET)),
     ("get", "/v1/datasets/{dataset_id}/preview"): _answer(_json(_PREVIEW)),

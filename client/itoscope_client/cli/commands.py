@@ -85,6 +85,48 @@ def waits(command: Callable[..., None]) -> Callable[..., None]:
     return timeout(quiet(command))
 
 
+def laid_out(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say how a file is laid out."""
+    options = (
+        click.option(
+            "--dt",
+            type=float,
+            metavar="TIME",
+            help="Sampling interval, for files without a time column.",
+        ),
+        click.option(
+            "--time-column",
+            metavar="NAME",
+            help="Column, dimension or array that holds the sample times.",
+        ),
+        click.option(
+            "--id-column", metavar="NAME", help="Column or dimension that identifies trajectories."
+        ),
+        click.option(
+            "--state-columns", metavar="NAMES", help="State variables, separated by commas: x,y."
+        ),
+        click.option(
+            "--orientation",
+            type=click.Choice(["columns", "rows"]),
+            help="rows: each row of the table is one trajectory.",
+        ),
+        click.option(
+            "--axes",
+            metavar="LETTERS",
+            help="Axes of an array: n trajectory, t time, d state variable; e.g. ntd.",
+        ),
+        click.option(
+            "--time-unit",
+            metavar="UNIT",
+            help="Unit of time; calendar time stamps are converted to it (s, min, h, day, year).",
+        ),
+        click.option("--state-unit", metavar="UNIT", help="Unit of the state; a label."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 @click.group(
     epilog=f"{ENVIRONMENT}\n\n{EXIT_STATUS}",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
@@ -104,32 +146,7 @@ def itoscope() -> None:
 
 @itoscope.command(epilog=EXIT_STATUS)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--dt", type=float, metavar="TIME", help="Sampling interval, for files without a time column."
-)
-@click.option(
-    "--time-column", metavar="NAME", help="Column, dimension or array that holds the sample times."
-)
-@click.option(
-    "--id-column", metavar="NAME", help="Column or dimension that identifies trajectories."
-)
-@click.option("--state-columns", metavar="NAMES", help="State variables, separated by commas: x,y.")
-@click.option(
-    "--orientation",
-    type=click.Choice(["columns", "rows"]),
-    help="rows: each row of the table is one trajectory.",
-)
-@click.option(
-    "--axes",
-    metavar="LETTERS",
-    help="Axes of an array: n trajectory, t time, d state variable; e.g. ntd.",
-)
-@click.option(
-    "--time-unit",
-    metavar="UNIT",
-    help="Unit of time; calendar time stamps are converted to it (s, min, h, day, year).",
-)
-@click.option("--state-unit", metavar="UNIT", help="Unit of the state; a label.")
+@laid_out
 @click.option("--degree", type=click.IntRange(0, 10), help="Highest degree of the candidate terms.")
 @click.option(
     "--periodic",
@@ -182,10 +199,8 @@ def identify(
       itoscope identify data.csv --json | jq .model.drift.x.expression
       job=$(itoscope identify huge.npy --dt 1e-5 --detach) && itoscope watch $job
     """
-    columns = layout.pop("state_columns")
-    options = {**layout, "state_columns": None if columns is None else columns.split(",")}
     with Client(url) as client:
-        dataset = client.upload(file, **cast(LayoutOptions, options))
+        dataset = client.upload(file, **_layout(layout))
         if not as_json:
             click.echo(of_dataset(dataset, file.name), err=detach)
         passages = [{"from": start, "to": end} for start, end in passage]
@@ -200,6 +215,27 @@ def identify(
             return
         model = client.wait(record["id"], timeout=timeout, progress=not quiet)
         _show(model.document, as_json, output)
+
+
+@itoscope.command(epilog=EXIT_STATUS)
+@click.argument("dataset")
+@laid_out
+@common
+@report_failure
+def read(dataset: str, url: str | None, as_json: bool, **layout: Any) -> None:
+    """Read the uploaded file of DATASET again under another layout, and print the new id.
+
+    \b
+    Example:
+      itoscope read ds_9tq4m2k7h3xa5c6e --state-columns Position --dt 0.01
+    """
+    with Client(url) as client:
+        found = client.read(dataset, **_layout(layout))
+    if as_json:
+        click.echo(json.dumps(found, ensure_ascii=False))
+        return
+    click.echo(of_dataset(found, found["label"] or dataset), err=True)
+    click.echo(found["id"])
 
 
 @itoscope.command(epilog=EXIT_STATUS)
@@ -317,6 +353,13 @@ def cancel(job: str, url: str | None, as_json: bool) -> None:
         record = client.cancel(job)
     plain = f"{record['id']} is {record['state']}"
     click.echo(json.dumps(record, ensure_ascii=False) if as_json else plain)
+
+
+def _layout(options: dict[str, Any]) -> LayoutOptions:
+    """Return the layout that the options say, with the state columns as a list."""
+    columns = options["state_columns"]
+    named = None if columns is None else columns.split(",")
+    return cast(LayoutOptions, {**options, "state_columns": named})
 
 
 def _show(document: Mapping[str, Any], as_json: bool, output: Path | None) -> None:

@@ -16,9 +16,9 @@ from itoscope_client.inputs.tables import (
     upload_of_labelled,
     upload_of_polars,
 )
-from itoscope_client.inputs.upload import LayoutOptions, Upload
+from itoscope_client.inputs.upload import LayoutOptions, Upload, asked
 
-__all__ = ["LayoutOptions", "Upload", "upload_of"]
+__all__ = ["LayoutOptions", "Upload", "asked", "upload_of"]
 
 
 KNOWN = (

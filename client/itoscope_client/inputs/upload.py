@@ -44,6 +44,12 @@ def columns_of(layout: LayoutOptions) -> list[str] | None:
     return [given] if isinstance(given, str) else [str(name) for name in given]
 
 
+def asked(layout: LayoutOptions) -> dict[str, Any]:
+    """Return the options that were given, the state columns as a list."""
+    whole = {**layout, "state_columns": columns_of(layout)}
+    return {name: value for name, value in whole.items() if value is not None}
+
+
 def without(layout: LayoutOptions, *options: str) -> LayoutOptions:
     """Return the layout without the options of these names."""
     kept = {name: value for name, value in layout.items() if name not in options}
@@ -83,5 +89,4 @@ class Upload:
 
     def query(self) -> dict[str, Any]:
         """Return the layout as query parameters."""
-        asked = {**self.layout, "state_columns": columns_of(self.layout)}
-        return {name: value for name, value in asked.items() if value is not None}
+        return asked(self.layout)
