@@ -9,6 +9,7 @@ from typing import Any
 from contract.base import Document
 from contract.curves import Bins
 from contract.datasets import (
+    Column,
     Dataset,
     DatasetList,
     DatasetPreview,
@@ -74,6 +75,26 @@ _DATASET = Dataset(
         layout=Layout(time_column="t", state_columns=("voltage",)),
         assumptions=("column 1 ('t') is time",),
         variables=(Variable(name="x", symbol="voltage", column="voltage"),),
+        columns=(
+            Column(
+                number=1,
+                key="t",
+                column="t",
+                type="number",
+                role="time",
+                reason="is time by its name",
+                values=("0", "0.01", "0.02", "0.03"),
+            ),
+            Column(
+                number=2,
+                key="voltage",
+                column="voltage",
+                type="number",
+                role="state",
+                reason="holds numbers",
+                values=("0.13", "0.17", "0.22", "0.18"),
+            ),
+        ),
         n_trajectories=1,
         n_segments=1,
         n_samples=4,

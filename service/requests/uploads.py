@@ -250,9 +250,10 @@ def layout(request: Request, query: Layout, part: bytes | None) -> Layout | None
     commas. Raises Refusal (invalid-json, invalid-request).
     """
     given = {name: getattr(query, name) for name in query.model_fields_set}
-    columns = given.get("state_columns")
-    if columns and len(columns) == 1:
-        given["state_columns"] = tuple(columns[0].split(","))
+    for several in ("state_columns", "ignored_columns"):
+        columns = given.get(several)
+        if columns and len(columns) == 1:
+            given[several] = tuple(columns[0].split(","))
     if part is not None:
         with request_body.within_field("layout"):
             document = strict_json.parse(part)

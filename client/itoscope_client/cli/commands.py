@@ -106,6 +106,9 @@ def laid_out(command: Callable[..., None]) -> Callable[..., None]:
             "--state-columns", metavar="NAMES", help="State variables, separated by commas: x,y."
         ),
         click.option(
+            "--ignored-columns", metavar="NAMES", help="Columns to leave out, separated by commas."
+        ),
+        click.option(
             "--orientation",
             type=click.Choice(["columns", "rows"]),
             help="rows: each row of the table is one trajectory.",
@@ -356,10 +359,10 @@ def cancel(job: str, url: str | None, as_json: bool) -> None:
 
 
 def _layout(options: dict[str, Any]) -> LayoutOptions:
-    """Return the layout that the options say, with the state columns as a list."""
-    columns = options["state_columns"]
-    named = None if columns is None else columns.split(",")
-    return cast(LayoutOptions, {**options, "state_columns": named})
+    """Return the layout that the options say, with names of columns as lists."""
+    lists = ("state_columns", "ignored_columns")
+    named = {name: options[name].split(",") for name in lists if options[name] is not None}
+    return cast(LayoutOptions, {**options, **named})
 
 
 def _show(document: Mapping[str, Any], as_json: bool, output: Path | None) -> None:
