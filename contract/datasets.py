@@ -196,6 +196,8 @@ class Stretch(Document):
     """Number of the trajectory, starting at 0."""
     times: tuple[float, ...]
     """Time of the first sample in each bin [time]."""
+    first: dict[str, tuple[float, ...]] = Field(default_factory=dict)
+    """First sample in each bin, by variable: a state of the system at the bin's time [state]."""
     low: dict[str, tuple[float, ...]]
     """Minimum in each bin, by variable [state]."""
     high: dict[str, tuple[float, ...]]

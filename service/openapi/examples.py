@@ -110,6 +110,7 @@ _PREVIEW = DatasetPreview(
         Stretch(
             trajectory=0,
             times=(0.0, 0.01, 0.02, 0.03),
+            first={"x": (0.13, 0.17, 0.22, 0.18)},
             low={"x": (0.13, 0.17, 0.22, 0.18)},
             high={"x": (0.13, 0.17, 0.22, 0.18)},
         ),

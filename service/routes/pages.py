@@ -52,8 +52,7 @@ async def page() -> Response:
 
 @cache
 def _page() -> str:
-    layout = [field for field in layout_fields() if field.path != "gap_factor"]
-    return rendered("page.html", layout=layout, kinds=tuple(KINDS))
+    return rendered("page.html", layout=layout_fields("gap_factor"), kinds=tuple(KINDS))
 
 
 @router.get("/docs")

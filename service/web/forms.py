@@ -1,7 +1,7 @@
 """Forms made from the documents' JSON Schemas: label, meaning and allowed values of each field."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -64,15 +64,22 @@ class Field:
     example: str = ""
     unit: str = ""
     value: str = ""
+    prefix: str = "f"
+    """Start of the identifier, which tells forms on one page apart."""
+    alias: str = ""
+    """Path under which a job may hold the same value: by the variable's standard name."""
 
     @property
     def id(self) -> str:
         """Identifier of the input element."""
-        return "f-" + self.path.replace("/", "-")
+        return f"{self.prefix}-" + self.path.replace("/", "-")
 
 
-def job_fields(variables: Sequence[str]) -> tuple[list[Field], dict[str, list[Field]]]:
-    """Return the basic fields of an identification, and the others by group."""
+def job_fields(variables: Mapping[str, str]) -> tuple[list[Field], dict[str, list[Field]]]:
+    """Return the basic fields of an identification, and the others by group.
+
+    variables   symbol of each variable, by its standard name
+    """
     every = [
         f
         for f in _document("job-request", "IdentificationJob")
@@ -86,9 +93,9 @@ def job_fields(variables: Sequence[str]) -> tuple[list[Field], dict[str, list[Fi
     return [made for field in basic for made in _by_variable(field, variables)], groups
 
 
-def layout_fields() -> list[Field]:
-    """Return the fields of a file's layout."""
-    return list(_document("layout", None))
+def layout_fields(*without: str) -> list[Field]:
+    """Return the fields of a file's layout, except some."""
+    return [field for field in _document("layout", None) if field.path not in without]
 
 
 def _heading(steps: Sequence[str]) -> str:
@@ -159,13 +166,13 @@ def _kind(options: Sequence[dict[str, Any]], choice: bool) -> Kind:
     return "text" if "string" in types else "json"
 
 
-def _by_variable(field: Field, variables: Sequence[str]) -> Iterator[Field]:
+def _by_variable(field: Field, variables: Mapping[str, str]) -> Iterator[Field]:
     """Yield one field for each variable, if the field holds a value for each."""
     if field.path not in BY_VARIABLE:
         yield field
         return
     kind, label = BY_VARIABLE[field.path]
-    for name in variables[:6]:
+    for standard, name in list(variables.items())[:6]:
         yield Field(
             path=f"{field.path}/{name}",
             label=label.format(name),
@@ -173,6 +180,7 @@ def _by_variable(field: Field, variables: Sequence[str]) -> Iterator[Field]:
             kind=kind,
             example="360" if kind == "number" else "0, …",
             unit=field.unit,
+            alias=f"{field.path}/{standard}",
         )
 
 

@@ -1,6 +1,7 @@
 // The page: which view is shown, and what its buttons do. Start reading at `show`.
 import { changes, ended, html, json, post, Problem, request } from './api.js';
-import { clearFaults, FieldFault, read, showFaults } from './form.js';
+import { layoutOf, offerPeriods } from './columns.js';
+import { clearFaults, FieldFault, fill, kept, read, showFaults } from './form.js';
 import { drawAll, redrawAll } from './plots/figures.js';
 import { save } from './plots/saving.js';
 
@@ -16,7 +17,7 @@ async function show() {
   const signal = leaving.signal, [place, ...ids] = location.hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent);
   clearProblem(by('message'));
   try {
-    if (place === 'datasets' && ids[0]) await showData(ids[0], signal);
+    if (place === 'datasets' && ids[0]) await showData(ids[0], signal, { like: ids[1] });
     else if (place === 'jobs' && ids[0]) await showJob(ids[0], signal);
     else if (place === 'jobs') await showJobs(signal);
     else if (place === 'compare' && ids[1]) await showComparison(ids, signal);
@@ -28,7 +29,7 @@ async function show() {
   }
 }
 
-function reveal(view, title) {
+function reveal(view, title, inPlace = false) {
   for (const name of views) by(`view-${name}`).hidden = name !== view;
   // What is not seen is not kept: plots take memory, and their names must be unique.
   for (const [name, filled] of [['data', 'data'], ['job', 'result'], ['compare', 'comparison']]) if (name !== view) by(filled).replaceChildren();
@@ -37,6 +38,7 @@ function reveal(view, title) {
     const here = link.getAttribute('href') === (view === 'new' || view === 'data' ? '#/' : '#/jobs');
     here ? link.setAttribute('aria-current', 'page') : link.removeAttribute('aria-current');
   }
+  if (inPlace) return;
   const heading = by(`view-${view}`).querySelector('h1:not([hidden] *)');
   if (heading && started) {
     heading.tabIndex = -1;
@@ -115,12 +117,29 @@ by('pasting').addEventListener('submit', (event) => {
 
 // ---- what was read, and the form of the job
 
-async function showData(id, signal) {
+/** `like` is a job whose parameters the form takes over; `restore` puts back what was in the form, in place. */
+async function showData(id, signal, { like, restore } = {}) {
   const piece = await html(`/pages/datasets/${encodeURIComponent(id)}`, { signal });
+  const earlier = like && await json(`/v1/jobs/${encodeURIComponent(like)}`, { signal });
   by('data').innerHTML = piece;
-  reveal('data', by('data').querySelector('h1').textContent);
+  reveal('data', by('data').querySelector('h1').textContent, Boolean(restore));
   drawAll(by('data'));
   const form = by('job-form');
+  restore?.(form);
+  if (earlier) {
+    fill(form, earlier.request);
+    by('f-name').value = earlier.labels.name ?? by('f-name').value;
+  }
+  // The page asks for eigenfunctions to draw them; a fit alone has none.
+  const alone = by('f-analysis-model_only'), drawn = by('f-analysis-eigenfunctions');
+  const onlyFit = () => { drawn.disabled = alone.checked; };
+  alone.addEventListener('change', onlyFit);
+  onlyFit();
+  offerPeriods(by('data'), form);
+  by('layout-form').addEventListener('submit', (event) => {
+    event.preventDefault();
+    readAgain(id, by('layout-form'), form, signal);
+  });
   const job = () => ({ kind: 'identification', dataset: id, ...(by('f-name').value.trim() ? { labels: { name: by('f-name').value.trim() } } : {}), ...read(form) });
   // Kept, not looked up later: whoever has left meanwhile has another view, in which there is none.
   const estimated = by('estimate');
@@ -153,6 +172,34 @@ async function showData(id, signal) {
     }
   });
   await estimate();
+}
+
+/** The same file under the layout of the form: its preview takes the place of the one that is shown. */
+async function readAgain(id, layout, form, signal) {
+  const button = layout.querySelector('[type=submit]');
+  clearProblem(by('read-problem'));
+  clearFaults(layout);
+  button.disabled = true;
+  by('read-status').textContent = 'Reading …';
+  try {
+    const dataset = await post(`/v1/datasets/${encodeURIComponent(id)}/read`, layoutOf(layout), { signal });
+    if (dataset.id === id) {
+      by('read-status').textContent = 'This is how the file is read already.';
+      return;
+    }
+    // No new view begins: place and focus stay, and Back leads to the earlier reading.
+    history.pushState(null, '', `#/datasets/${dataset.id}`);
+    await showData(dataset.id, signal, { restore: kept(form) });
+    by('layout-form').querySelector('[type=submit]').focus({ preventScroll: true });
+    by('read-status').textContent = `Read again: ${by('data').querySelector('.read li').textContent}`;
+  } catch (error) {
+    if (error.name === 'AbortError') return;
+    by('read-status').textContent = '';
+    if (!(error instanceof Problem) && !(error instanceof FieldFault)) throw error;
+    if (!showFaults(layout, error) || !(error instanceof FieldFault)) explain(by('read-problem'), error);
+  } finally {
+    button.disabled = false;
+  }
 }
 
 // ---- one job
@@ -205,7 +252,7 @@ function toolsOf(record) {
   }
   by('tools').querySelector('.label').hidden = record.state !== 'succeeded';
   by('again').hidden = !record.dataset;
-  by('again').href = `#/datasets/${record.dataset}`;
+  by('again').href = `#/datasets/${record.dataset}/${record.kind === 'identification' ? record.id : ''}`;
   by('delete').onclick = async () => {
     if (!confirm('Delete this job and its result?')) return;
     await request(`/v1/jobs/${record.id}`, { method: 'DELETE' }).catch((error) => explain(by('message'), error));

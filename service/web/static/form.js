@@ -4,7 +4,7 @@
 export function read(form) {
   const made = {};
   for (const input of form.querySelectorAll('[data-path]')) {
-    const value = valueOf(input);
+    const value = input.disabled ? undefined : valueOf(input);
     if (value === undefined) continue;
     const steps = input.dataset.path.split('/');
     let place = made;
@@ -12,6 +12,53 @@ export function read(form) {
     place[steps.at(-1)] = value;
   }
   return made;
+}
+
+/** Fill in what a document says; what it leaves to the service stays empty. */
+export function fill(form, document) {
+  for (const input of form.querySelectorAll('[data-path]')) {
+    const value = at(document, input.dataset.path) ?? at(document, input.dataset.alias);
+    if (value === undefined || value === null) continue;
+    const { kind, default: usual = '' } = input.dataset;
+    if (kind === 'flag') input.checked = value;
+    else if (kind === 'choice') input.value = String(value);
+    else {
+      const text = textOf(value, kind);
+      input.value = same(text, usual) ? '' : text;
+    }
+    const folded = input.closest('details');
+    if (folded && input.value && kind !== 'flag' && kind !== 'choice') folded.open = true;
+  }
+}
+
+function at(document, path) { return path?.split('/').reduce((place, step) => place?.[step], document); }
+
+function textOf(value, kind) {
+  if (kind === 'pair') return value.map((end) => end ?? '').join(', ');
+  if (kind === 'names') return value.join(', ');
+  if (typeof value !== 'object') return String(value);
+  return Object.keys(value).length ? JSON.stringify(value) : '';
+}
+
+function same(text, usual) {
+  if (text === usual) return true;
+  try {
+    return JSON.stringify(JSON.parse(text)) === JSON.stringify(JSON.parse(usual));
+  } catch {
+    return false;
+  }
+}
+
+/** The texts of a form, to be put back into another of the same fields. */
+export function kept(form) {
+  const texts = new Map([...form.querySelectorAll('input, select')].map((input) => [input.id, input.type === 'checkbox' ? input.checked : input.value]));
+  const open = [...form.querySelectorAll('details')].map((details) => details.open);
+  return (other) => {
+    for (const input of other.querySelectorAll('input, select')) {
+      if (texts.has(input.id)) input[input.type === 'checkbox' ? 'checked' : 'value'] = texts.get(input.id);
+    }
+    other.querySelectorAll('details').forEach((details, k) => { details.open = open[k] ?? details.open; });
+  };
 }
 
 export class FieldFault extends Error {
@@ -86,7 +133,7 @@ export function clearFaults(form) {
 
 /** The field at a JSON Pointer, or the one that holds that place. */
 function inputAt(form, pointer) {
-  let path = pointer.replace(/^#?\//, '');
+  let path = pointer.replace(/^#?\/(layout\/)?/, '');
   while (path) {
     const input = form.querySelector(`[data-path="${CSS.escape(path).replaceAll('\\/', '/')}"]`);
     if (input) return input;
