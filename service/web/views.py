@@ -14,7 +14,7 @@ from contract.results import ModelResult, Result, Term
 from grammar.terms import variable_name
 from service.readers.names import axis_of
 from service.web import mathml, sentences
-from service.web.forms import job_fields
+from service.web.forms import job_fields, kind_forms
 from service.web.kinds import VIEWS
 from service.web.layout_form import layout_form
 from service.web.model_view import plots_of
@@ -54,7 +54,9 @@ def dataset_view(dataset: Dataset, preview: DatasetPreview) -> str:
         plots=_drawn(plots),
         **vars(layout_form(dataset.report)),
     )
-    return read + rendered("form.html", basic=basic, groups=groups, name=dataset.label or "")
+    return read + rendered(
+        "form.html", basic=basic, groups=groups, kinds=kind_forms(), name=dataset.label or ""
+    )
 
 
 def result_view(finished: Finished) -> str:
@@ -72,7 +74,9 @@ def result_values(finished: Finished) -> dict[str, Any]:
         "record": record,
         "title": record.labels.get("name") or record.id,
         "subtitle": f"{view.subtitle}; computed in {plain(result.provenance.seconds, 2)} s",
-        "plots": _drawn(view.plots),
+        "groups": [
+            {"name": g.name, "title": g.title, "plots": _drawn(g.plots)} for g in view.groups
+        ],
         "provenance": result.provenance,
         "kind": result.kind,
         **view.more,
