@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -129,13 +130,10 @@ def cancel(job: str, url: str | None, as_json: bool) -> None:
 
 
 def _files(client: Client, jobs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the name of the file of each job's dataset; those that were deleted have none."""
+    """Return the name of the file of each job's dataset, as far as it is kept."""
     wanted = {str(job["dataset"]) for job in jobs if job.get("dataset")}
-    known = client.datasets() if wanted else []
-    listed = {str(dataset["id"]): dataset for dataset in known}
-    for dataset_id in wanted - listed.keys():
-        try:
-            listed[dataset_id] = client.dataset(dataset_id)
-        except NotFound:
-            continue
-    return {name: str(dataset.get("label") or name) for name, dataset in listed.items()}
+    kept = client.datasets() if wanted else []
+    for dataset_id in wanted - {dataset["id"] for dataset in kept}:
+        with suppress(NotFound):
+            kept.append(client.dataset(dataset_id))
+    return {dataset["id"]: dataset.get("label") or dataset["id"] for dataset in kept}
