@@ -57,9 +57,12 @@ async def page() -> Response:
 
 @cache
 def _page() -> str:
-    layout = [field for field in layout_fields() if field.path != "gap_factor"]
     return rendered(
-        "page.html", layout=layout, kinds=tuple(KINDS), analysis=analysis_fields(), words=words()
+        "page.html",
+        layout=layout_fields("gap_factor"),
+        kinds=tuple(KINDS),
+        analysis=analysis_fields(),
+        words=words(),
     )
 
 
@@ -86,13 +89,17 @@ async def static(request: Request, version: str, name: str) -> Response:
     if asset is None:
         raise Refusal("not-found", "There is no such file.")
     headers = {"Cache-Control": _FOREVER, "Vary": "Accept-Encoding"}
-    if _reads_gzip(request):
+    if _understands_gzip(request):
         return Response(
             _packed(name),
             headers={**headers, "Content-Encoding": "gzip"},
             media_type=asset.media_type,
         )
     return Response(asset.body, headers=headers, media_type=asset.media_type)
+
+
+def _understands_gzip(request: Request) -> bool:
+    return "gzip" in request.headers.get("accept-encoding", "")
 
 
 @cache
@@ -105,7 +112,8 @@ async def dataset(request: Request, context: Context, tenant: Tenant, dataset_id
     """Show the content of a dataset and the form of the next job."""
     found = await run_sync(known_dataset, context, tenant, dataset_id)
     preview = await previewed(context, tenant, found, PREVIEW_POINTS)
-    return _piece(request, await run_sync(dataset_view, *dataset_in_symbols(found, preview)))
+    html = await run_sync(dataset_view, *dataset_in_symbols(found, preview))
+    return await run_sync(_piece, request, html)
 
 
 def dataset_in_symbols(dataset: Dataset, preview: DatasetPreview) -> tuple[Dataset, DatasetPreview]:
@@ -120,7 +128,8 @@ def dataset_in_symbols(dataset: Dataset, preview: DatasetPreview) -> tuple[Datas
 @router.get("/pages/jobs/{job_id}")
 async def result(request: Request, context: Context, tenant: Tenant, job_id: str) -> Response:
     """Show a result."""
-    return _piece(request, await run_sync(result_view, await _with_data(context, tenant, job_id)))
+    html = await run_sync(result_view, await _with_data(context, tenant, job_id))
+    return await run_sync(_piece, request, html)
 
 
 @router.get("/pages/comparison")
@@ -146,16 +155,12 @@ def comparison(
 
 
 def _piece(request: Request, html: str) -> Response:
-    """Send a fragment, compressed for whoever can read it: plots are numbers, a third as long."""
     headers = {"Cache-Control": "private, no-cache", "Vary": "Accept-Encoding"}
-    if not _reads_gzip(request):
+    if not _understands_gzip(request):
         return HTMLResponse(html, headers=headers)
+    # A preview of two variables is 90 kB of digits and a form, packed 25.
     packed = gzip.compress(html.encode(), compresslevel=5, mtime=0)
     return HTMLResponse(packed, headers={**headers, "Content-Encoding": "gzip"})
-
-
-def _reads_gzip(request: Request) -> bool:
-    return "gzip" in request.headers.get("accept-encoding", "")
 
 
 @reports.get(

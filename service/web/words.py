@@ -31,7 +31,7 @@ SINGLE = ("sampling_rule", "diffusion_structure", "measurement_noise", "state_co
 def table() -> list[tuple[str, str]]:
     """List patterns and replacements, in the order in which they are applied."""
     found = [*ADDRESSES, PERIOD]
-    groups = job_fields(["x"])
+    groups = job_fields({"x": "x"})
     fields = [*groups[0], *(field for group in groups[1].values() for field in group)]
     named = {field.path.removesuffix("/x"): field.label for field in fields}
     named |= {f"layout/{field.path}": field.label for field in layout_fields()}

@@ -99,7 +99,7 @@ def _like_the_record(
         count = min(round(duration / step), MOST_STEPS - steps)
         if count < 1:
             continue
-        start = [(stretch.low[name][0] + stretch.high[name][0]) / 2 for name in names]
+        start = [(stretch.first or stretch.low)[name][0] for name in names]
         stretches.append({"begin": begin, "steps": count, "bins": min(bins, count), "start": start})
         steps += count
     mean = result.diagnostics.measurement_noise_variance or 0.0
