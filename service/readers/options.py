@@ -3,6 +3,9 @@
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
+NONE = "none"
+"""Word of a layout for the absence of a column."""
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -17,6 +20,10 @@ class Layout:
     time_unit: str | None = None
     state_unit: str | None = None
     gap_factor: float = 1.5
+    timeless: bool = False
+    """Whether no column is time (`time_column=none`)."""
+    single: bool = False
+    """Whether no column tells trajectories apart (`id_column=none`)."""
 
     @classmethod
     def from_json(cls, given: dict[str, Any]) -> Self:
@@ -24,6 +31,9 @@ class Layout:
         known = {field.name: given[field.name] for field in fields(cls) if field.name in given}
         if known.get("state_columns") is not None:
             known["state_columns"] = tuple(known["state_columns"])
+        for name, absent in (("time_column", "timeless"), ("id_column", "single")):
+            if known.get(name) == NONE:
+                known[name], known[absent] = None, True
         return cls(**known)
 
 
