@@ -70,7 +70,12 @@ def read(path: Path, layout: Layout, limits: Limits, notes: Notes) -> Table:
             kinds[found.column] = "text"
             dialect = replace(dialect, kinds=tuple(kinds))
     if below:
-        notes.assume(f"{len(below)} lines below the table were ignored: '{shown(below[0])}'")
+        lines = (
+            "1 line below the table was"
+            if len(below) == 1
+            else f"{len(below)} lines below the table were"
+        )
+        notes.assume(f"{lines} ignored: '{shown(below[0])}'")
         dialect.preamble.skipped_lines += below
     notes.dt_in_file = dialect.preamble.dt()
     table = parser.table(notes)
