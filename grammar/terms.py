@@ -6,6 +6,7 @@ The client is a distribution of its own and holds a copy of this file; a test ho
 
 import ast
 import math
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -16,6 +17,7 @@ LONGEST = 200
 """Number of characters of the longest term."""
 
 _FIRST_VARIABLES = ("x", "y", "z")
+_NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "^"}
 _LARGEST = 1e300
 _EXAMPLES = "Write it like x^2, x*y, sin(2*x) or x/(1+x^2)."
@@ -124,7 +126,10 @@ def _tree(node: ast.expr, text: str, variables: tuple[str, ...] | None) -> Tree:
         case ast.Constant(value=bool()):
             pass
         case ast.Constant(value=int() | float() as value) if abs(value) < _LARGEST:
-            return Number(float(value))
+            spelled = ast.get_source_segment(text.replace("^", "**").strip(), node) or ""
+            if _NUMBER.fullmatch(spelled):
+                return Number(float(value))
+            raise NotATerm(text, f"holds {spelled!r}; numbers are written like 2, 0.5 or 1e-3")
         case ast.Name(id=name) if name == PI:
             return Number(math.pi)
         case ast.Name(id=name):

@@ -12,7 +12,6 @@ from service.dependencies import Components, Queue, Reader
 from service.job_polling import JobWatch
 from service.metrics import Metrics
 from service.openapi import interface
-from service.queue import CeleryQueue
 from service.readers.options import Limits
 from service.readers.process import read_upload
 from service.reading_turns import ReadingTurns
@@ -22,6 +21,7 @@ from service.settings import ServiceSettings
 from storage.blobs import open_blobs
 from storage.redis.connection import connect
 from storage.redis.jobs import JobStore
+from storage.redis.queue import CeleryQueue
 from storage.stores import Stores
 from storage.telemetry import traces
 

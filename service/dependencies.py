@@ -149,9 +149,15 @@ def unauthorized() -> Refusal:
 def _is_local(request: Request) -> bool:
     """Return whether the host and, if given, the origin of a request name this machine.
 
+    What a page from elsewhere embeds, such as an image, has no origin but says `cross-site`; a link
+    that somebody follows is `navigate`.
+
     A web page from anywhere can make a browser on this machine send requests to a loopback address
     (cross-site requests, DNS rebinding).
     """
+    embedded = request.headers.get("sec-fetch-mode") != "navigate"
+    if embedded and request.headers.get("sec-fetch-site") == "cross-site":
+        return False
     addresses = [f"http://{request.headers.get('host', '')}", *request.headers.getlist("origin")]
     try:
         return all(is_loopback(urlsplit(address).hostname or "") for address in addresses)

@@ -36,8 +36,8 @@ class ServiceSettings(StoreSettings):
     """Jobs of all tenants that may wait or run."""
     max_open_jobs_of_tenant: Annotated[int, Field(ge=1)] = 10_000
     """Jobs of one tenant that may wait or run."""
-    large_job_seconds: Annotated[float, Field(ge=0)] = 30.0
-    """Estimated computing time above which a job goes to the queue `large`."""
+    max_timeout_seconds: Annotated[float, Field(ge=1, le=86_400)] = 86_400.0
+    """Longest `timeout_seconds` that a job may ask for."""
     max_stored_bytes: Annotated[int, Field(ge=1)] = 100_000 * MEGABYTE
     """Total size that the datasets of one tenant may have."""
     min_free_bytes: Annotated[int, Field(ge=0)] = 1_000 * MEGABYTE

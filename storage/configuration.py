@@ -19,7 +19,7 @@ NAMES = frozenset({
     "allow_weak_durability", "api_key_file", "blob_url", "body_idle_seconds", "data_dir",
     "fan_out_increments", "host", "job_memory_bytes", "keep_records_days", "keep_results_days",
     "large_job_seconds", "lease_seconds", "max_job_bytes", "max_json_bytes", "max_open_jobs",
-    "max_open_jobs_of_tenant", "max_requests_per_minute", "max_stored_bytes",
+    "max_open_jobs_of_tenant", "max_requests_per_minute", "max_stored_bytes", "max_timeout_seconds",
     "max_upload_bytes", "max_upload_numbers", "min_free_bytes", "niceness", "port", "queues",
     "readers", "redis_url", "secrets_dir", "shutdown_seconds", "threads", "webhook_hosts",
     "webhook_networks", "worker_processes", "worker_silence_seconds",
@@ -89,6 +89,9 @@ class StoreSettings(Settings):
     """Hosts that may receive webhooks: `hooks.example.org,*.lab.example`, or `*`; empty: none."""
     webhook_networks: Annotated[tuple[IPvAnyNetwork, ...], NoDecode, BeforeValidator(listed)] = ()
     """Private networks that may receive webhooks, also without TLS: `10.1.0.0/16,127.0.0.1`."""
+
+    large_job_seconds: Annotated[float, Field(ge=0)] = 30.0
+    """Estimated computing time above which a job goes to the queue `large`."""
 
     @property
     def retention(self) -> Retention:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from contract.jobs import Job
+from contract.messages import Message
 from contract.problems import Problem, problem
 from contract.records import JobRecord
 
@@ -44,10 +45,11 @@ class InvalidCursor(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """Job record, with a flag that says whether this call made it."""
+    """Job record, with a flag that says whether this call made it, and messages to publish."""
 
     record: JobRecord
     created: bool
+    messages: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ class Claim:
     tenant: str
     attempt: int
     job: Job
+    messages: tuple[Message, ...] = ()
+    """Messages to publish: the tenant's next jobs may enter the queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +130,8 @@ class Tally:
     happened                counts of jobs that were `submitted`, `started`, `succeeded`, `failed`,
                             `cancelled`, or given back for want of a store (`given_back`); of
                             workers that fell silent (`lease_lost`); of messages sent again
-                            (`republished`); of shards that were summed (`shard_done`), lost
+                            (`republished`); of jobs that took too long for the queue `small`
+                            (`moved`); of shards that were summed (`shard_done`), lost
                             (`shard_lost`) or asked for again (`shards_republished`)
     stages                  count and total seconds of the jobs that have left each stage
     """

@@ -20,6 +20,8 @@ MEMORY_MARK = 0.9
 
 The rest lets the stored jobs end.
 """
+CROWDED_MARK = 0.8
+"""Used fraction above which new jobs of the tenant are refused whose records take most."""
 MINUTE = 60.0
 LOOK_SECONDS = 1.0
 """Time for which a reading of the store's memory is valid."""
@@ -27,6 +29,8 @@ TALLY_SECONDS = 30.0
 """Time for which a count of a tenant's bytes is valid; bytes stored since are added."""
 SMALL_BYTES = 1_000_000
 """Size of a body from which it must find room beside what is being read."""
+MOST_BODIES = 1000
+"""Bodies of one tenant that one process receives at the same time."""
 BYTES_PER_NUMBER = 40
 """Bytes that a reader may write for each number: the state, a time, and a segment of one sample."""
 
@@ -64,6 +68,7 @@ class Admission:
         self._lock, self._quota_lock = threading.Lock(), threading.Lock()
         self._being_read = 0
         self._being_kept: Counter[str] = Counter()
+        self._being_received: Counter[str] = Counter()
 
     def request(self, key_id: str) -> Allowance:
         """Count a request. Raises Refusal (too-many-requests)."""
@@ -81,19 +86,25 @@ class Admission:
             )
         return allowance
 
-    def job(self) -> None:
-        """Check that the store has memory for another job.
+    def job(self, tenant: str) -> None:
+        """Check that the store has memory for another job of the tenant.
 
-        Raises Refusal (storage-full), StoreUnavailable.
+        Whoever takes most of it is refused before all others are. Raises Refusal (storage-full,
+        quota-exceeded), StoreUnavailable.
         """
-        if self._memory.value("", self._stores.jobs.memory_used) > MEMORY_MARK:
-            raise Refusal(
-                "storage-full",
-                "The job store is nearly full.",
-                "Delete jobs that are no longer needed (DELETE /v1/jobs/{id}), or contact the "
-                "operator.",
-                headers={"Retry-After": "60"},
-            )
+        self.memory()
+        if self._used() > CROWDED_MARK and self._stores.jobs.keeps_most(tenant):
+            raise _crowded("Your jobs fill the job store.")
+        with self._quota_lock:
+            self._check_quota(tenant, 0)
+
+    def memory(self) -> None:
+        """Check that the store has memory for jobs. Raises Refusal (storage-full)."""
+        if self._used() > MEMORY_MARK:
+            raise _crowded("The job store is nearly full.")
+
+    def _used(self) -> float:
+        return self._memory.value("", self._stores.jobs.memory_used)
 
     def body(self, size: int) -> None:
         """Check that the disk has room for so many further bytes of a body.
@@ -103,6 +114,26 @@ class Admission:
         """
         with self._lock:
             self._check_room(size, self._being_read if size >= SMALL_BYTES else 0)
+
+    @contextmanager
+    def receiving(self, tenant: str) -> Iterator[None]:
+        """Count a body that is received inside. Raises Refusal (too-many-requests).
+
+        Each holds a connection and a file or two, of which the process has so many. All calls come
+        from one event loop, which needs no lock.
+        """
+        if self._being_received[tenant] >= MOST_BODIES:
+            raise Refusal(
+                "too-many-requests",
+                f"{MOST_BODIES} of your requests are being received.",
+                "Send them one after the other.",
+                headers={"Retry-After": "5"},
+            )
+        self._being_received[tenant] += 1
+        try:
+            yield
+        finally:
+            self._being_received[tenant] -= 1
 
     @contextmanager
     def reading(self, tenant: str) -> Iterator[int]:
@@ -145,18 +176,22 @@ class Admission:
                 self._bytes.add(tenant, kept)
 
     def _check_quota(self, tenant: str, size: int) -> None:
-        stored = self._bytes.value(tenant, lambda: self._stores.datasets.bytes_stored(tenant))
+        stored = self._bytes.value(tenant, lambda: self._bytes_stored(tenant))
         stored += self._being_kept[tenant]
         quota = self._settings.max_stored_bytes
         if stored + max(size, 1) > quota:
             more = f", and this one would take {size / 1e6:.3g} MB more" if size else ""
             raise Refusal(
                 "quota-exceeded",
-                f"Your datasets use {stored / 1e6:.0f} MB{more}; the quota is "
+                f"Your datasets and results use {stored / 1e6:.0f} MB{more}; the quota is "
                 f"{quota / 1e6:.0f} MB.",
                 "Delete datasets with DELETE /v1/datasets/{id}; results computed from them are "
-                "kept.",
+                "kept until you delete their jobs with DELETE /v1/jobs/{id}.",
             )
+
+    def _bytes_stored(self, tenant: str) -> float:
+        stores = self._stores
+        return stores.datasets.bytes_stored(tenant) + stores.jobs.result_bytes(tenant)
 
     def _check_room(self, size: int, reserved: int) -> int:
         """Return the free bytes beyond the guard and what is reserved, `size` at least."""
@@ -174,6 +209,15 @@ class Admission:
     def freed(self, tenant: str) -> None:
         """Record that a tenant has deleted data."""
         self._bytes.forget(tenant)
+
+
+def _crowded(detail: str) -> Refusal:
+    return Refusal(
+        "storage-full",
+        detail,
+        "Delete jobs that are no longer needed (DELETE /v1/jobs/{id}), or contact the operator.",
+        headers={"Retry-After": "60"},
+    )
 
 
 class _Remembered:

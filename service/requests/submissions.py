@@ -37,17 +37,18 @@ _DATA_KINDS = [name for name, kind in KINDS.items() if kind.needs_data]
 
 
 async def received(
-    request: Request, context: Context, tenant: str, query: Layout
+    request: Request, context: Context, tenant: str, query: Layout, repeated: bool = False
 ) -> tuple[Job, Dataset | None]:
     """Read the job that a request submits, as JSON or as a form; see `_resolved` for the rest.
 
-    query   layout in the query's parameters
+    query      layout in the query's parameters
+    repeated   whether the job was accepted before
 
     Raises Refusal as the reading of the body does, and whatever `_resolved` raises.
     """
     media_type = uploads.media_type(request)
     if media_type == uploads.FORM:
-        return await _received_form(request, context, tenant, query)
+        return await _received_form(request, context, tenant, query, repeated)
     if media_type != "application/json" and not (
         media_type.startswith("application/") and media_type.endswith("+json")
     ):
@@ -59,19 +60,20 @@ async def received(
         )
     # A body without a length may be of any.
     if request_body.announced(request) > LARGE_BYTES or "transfer-encoding" in request.headers:
-        return await _received_large(request, context, tenant, query)
+        return await _received_large(request, context, tenant, query, repeated)
     body = await request_body.whole(
         request, context.settings.max_json_bytes, context.settings.body_idle_seconds
     )
     short = len(body) <= SHORT_BYTES
     given = strict_json.parse(body) if short else await run_sync(strict_json.parse, body)
+    layout = uploads.layout(request, query, None)
     return await _resolved(
-        request, context, tenant, given, layout=uploads.layout(request, query, None), short=short
+        request, context, tenant, given, layout=layout, short=short, repeated=repeated
     )
 
 
 async def _received_large(
-    request: Request, context: Context, tenant: str, query: Layout
+    request: Request, context: Context, tenant: str, query: Layout, repeated: bool
 ) -> tuple[Job, Dataset | None]:
     settings = context.settings
     chunks = request_body.chunks(request, settings.max_json_bytes, settings.body_idle_seconds)
@@ -91,11 +93,12 @@ async def _received_large(
             given,
             layout=uploads.layout(request, query, None),
             data_file=data_file if data_file.exists() else None,
+            repeated=repeated,
         )
 
 
 async def _received_form(
-    request: Request, context: Context, tenant: str, query: Layout
+    request: Request, context: Context, tenant: str, query: Layout, repeated: bool
 ) -> tuple[Job, Dataset | None]:
     with uploads.scratch_folder(context.settings.scratch) as folder:
         upload, parts = await uploads.form(request, context, folder, "job", "layout")
@@ -105,7 +108,9 @@ async def _received_form(
         with request_body.within_field("job"):
             given = strict_json.parse(parts["job"])
         layout = uploads.layout(request, query, parts.get("layout"))
-        return await _resolved(request, context, tenant, given, upload=upload, layout=layout)
+        return await _resolved(
+            request, context, tenant, given, upload=upload, layout=layout, repeated=repeated
+        )
 
 
 async def _resolved(
@@ -118,6 +123,7 @@ async def _resolved(
     layout: Layout | None = None,
     data_file: Path | None = None,
     short: bool = False,
+    repeated: bool = False,
 ) -> tuple[Job, Dataset | None]:
     """Return the job as it will be recorded, and its dataset, if it has one.
 
@@ -129,6 +135,7 @@ async def _resolved(
     layout   layout of the file or the inline data
     data_file   file with the inline data, where `given` has only the names of their members
     short    whether the value is so small that checking it holds up nobody
+    repeated   whether the job was accepted before: what it names may have been deleted since
 
     Raises Refusal (invalid-request, body-too-large), UnreadableData, StoreUnavailable.
     """
@@ -137,10 +144,16 @@ async def _resolved(
     job = _parsed(given, limit) if short else await run_sync(_parsed, given, limit)
     deprecation.note(request, deprecation.used(job, given))
     _check_webhook(job, context.settings)
+    longest = context.settings.max_timeout_seconds
+    if job.timeout_seconds > longest:
+        if "timeout_seconds" in job.model_fields_set:
+            hint = "The setting is ITOSCOPE_MAX_TIMEOUT_SECONDS."
+            raise _fault("#/timeout_seconds", f"may be at most {longest:g} here", hint)
+        job = job.model_copy(update={"timeout_seconds": longest})
     if not isinstance(job, DataJob):
         if upload is not None:
             raise _fault("#/file", f"a {job.kind} job takes a `model`, not a file")
-        if isinstance(job, GeneratorJob) and isinstance(job.model, ModelOfJob):
+        if isinstance(job, GeneratorJob) and isinstance(job.model, ModelOfJob) and not repeated:
             await _check_model(context, tenant, job.model)
         return job, None
     sources = [
@@ -159,6 +172,8 @@ async def _resolved(
                 "#/dataset",
                 "a layout says how to read data sent along; a dataset has been read already",
             )
+        if repeated:
+            return job, None
         dataset = await _known_dataset(context, tenant, job.dataset)
         _check_variables(job, dataset)
         return job, dataset

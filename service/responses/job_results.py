@@ -42,6 +42,8 @@ async def until_terminal(
             record.id, min(left, CONNECTION_LOOK)
         ):
             break
+        if not still_admitted(request, context, tenant):
+            break
     if not still_admitted(request, context, tenant):
         raise unauthorized()
     return await run_sync(context.stores.jobs.get, tenant, record.id)

@@ -64,8 +64,9 @@ async def upload_dataset(
     may be given by query parameters or in a JSON part `layout`; whatever is left out is inferred,
     and the report says how.
     """
-    await run_sync(context.admission.body, request_body.announced(request))
-    with uploads.scratch_folder(context.settings.scratch) as folder:
+    admission = context.admission
+    await run_sync(admission.body, request_body.announced(request))
+    with admission.receiving(tenant), uploads.scratch_folder(context.settings.scratch) as folder:
         if uploads.media_type(request) == uploads.FORM:
             upload, parts = await uploads.form(request, context, folder, "layout")
             layout = uploads.layout(request, query, parts.get("layout"))

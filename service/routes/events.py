@@ -72,7 +72,8 @@ async def follow_job_events(
     """Follow every change from the start, then each as it happens.
 
     After a broken connection, give the id of the last event received in `Last-Event-ID`, as
-    browsers do by themselves: no event is repeated, and none is missed.
+    browsers do by themselves: no event is repeated, and none is missed. From an hour after the
+    job's end on, only its last event is kept.
     """
     try:
         seen = await run_sync(context.stores.jobs.events, tenant, job_id, last_event_id)

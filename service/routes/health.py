@@ -52,7 +52,7 @@ async def get_readiness(context: Context, response: Response) -> Readiness:
     silence, jobs = context.settings.worker_silence_seconds, context.stores.jobs
 
     def look() -> tuple[int, dict[QueueName, int]]:
-        context.admission.job()
+        context.admission.memory()
         context.admission.body(1)
         return jobs.workers_alive(silence), workers_by_queue(jobs, silence)
 

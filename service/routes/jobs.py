@@ -114,13 +114,18 @@ async def submit_job(
     """
     began = time.time_ns()
 
-    def room() -> None:
-        context.admission.job()
+    def is_repeated() -> bool:
+        if idempotency_key and context.stores.jobs.remembers(tenant, idempotency_key):
+            return True
+        context.admission.job(tenant)
         context.admission.body(request_body.announced(request))
+        return False
 
-    await run_sync(room)
-    job, dataset = await submissions.received(request, context, tenant, query)
-    seconds = submissions.estimated_seconds(job, dataset)
+    # A repeated job has its record, however full the store is and whatever was deleted since.
+    repeated = await run_sync(is_repeated)
+    with context.admission.receiving(tenant):
+        job, dataset = await submissions.received(request, context, tenant, query, repeated)
+    seconds = 0.0 if repeated else submissions.estimated_seconds(job, dataset)
     queue: QueueName = "large" if seconds > context.settings.large_job_seconds else "small"
 
     # These steps share one thread, because each change of threads costs as much as the steps do.
@@ -132,14 +137,15 @@ async def submit_job(
             fingerprint=fingerprint_of(job),
             queue=queue,
             most_open=context.settings.max_open_jobs,
-            most_open_of_tenant=context.settings.max_open_jobs_of_tenant,
+            most_open_of_tenant=0 if repeated else context.settings.max_open_jobs_of_tenant,
         )
         if submission.created:
             # This line connects the request's id with the job's.
             _log.info("job accepted", job_id=submission.record.id, queue=queue)
-            _publish(context, Message(submission.record.id, job.timeout_seconds, queue))
             said = {"itoscope.kind": job.kind, "itoscope.request": str(request.scope["request_id"])}
             context.traces.submitted(submission.record.id, began, said)
+        for message in submission.messages:
+            _publish(context, message)
         return submission
 
     submission = await run_sync(submitted)
@@ -167,7 +173,8 @@ async def validate_job(
     started.
     """
     await run_sync(context.admission.body, request_body.announced(request))
-    job, dataset = await submissions.received(request, context, tenant, query)
+    with context.admission.receiving(tenant):
+        job, dataset = await submissions.received(request, context, tenant, query)
     return document(
         request,
         JobCheck(request=job, estimated_seconds=submissions.estimated_seconds(job, dataset)),

@@ -18,6 +18,7 @@ from redis.exceptions import (
 )
 from redis.retry import Retry
 
+from contract.messages import Message
 from storage.stores import StorageFull, StoreUnavailable
 
 DUE = "jobs:due"
@@ -153,6 +154,11 @@ def rows(flat: Sequence[Any], width: int) -> Iterator[tuple[Any, ...]]:
 def pairs(flat: Sequence[str]) -> dict[str, str]:
     """Return the fields and values of a hash, which Redis gives in turn."""
     return dict(rows(flat, 2))
+
+
+def messages_of(flat: Sequence[Any]) -> tuple[Message, ...]:
+    """Return the messages of a script's answer: id, time limit and queue in turn."""
+    return tuple(Message(job_id, float(timeout), queue) for job_id, timeout, queue in rows(flat, 3))
 
 
 def record_key(job_id: str) -> str:

@@ -3,19 +3,24 @@
 Each transition is one Lua script (storage/redis/lua), so it happens wholly or not at all. The keys:
 
 - `job:<id>`, hash: the record; for a while after its deletion, the tenant alone
-- `job:<id>:events`, stream: the record's state after each change
+- `job:<id>:events`, stream: the record's state after each change, until an hour after the last
 - `job:<id>:shards`, hash: the pass over the data that is shared out, and for each shard its holder
   and the end of the lease, or the name of its part
 - `jobs:shared`, sorted set: jobs with shards, by the time at which they are to be examined
 - `jobs:parts`, sorted set: `<tenant>/<id>` of jobs that may have parts in the blob store
 - `jobs:due`, sorted set: open jobs, by the time at which they are to be examined
 - `jobs:ended`, `jobs:kept`, sorted sets: ended jobs by that time, with and without a result kept
-- `jobs:webhooks`, sorted set: ended jobs whose webhook is to be sent, by the time at which to try
+- `jobs:webhooks`, sorted set: tenants with webhooks to be sent, by the time at which to try next;
+  `tenant:<tenant>:webhooks`, sorted set: the tenant's ended jobs with one, by theirs
 - `jobs:queued`, sorted set: jobs that wait for a worker, by the time since when
+- `jobs:clock`: time of the last look for lost jobs, from which a clock that was set back is noticed
 - `jobs:counts`, `jobs:stages`, hashes: counts of events, and durations of stages
+- `jobs:record-bytes`, `jobs:result-bytes`, sorted sets: tenants, by what they keep
 - `jobs:workers`, `jobs:workers:<queue>`, sorted sets: all workers, and a queue's, by last beat
 - `tenant:<tenant>:secrets`, hash: the secret that signs the tenant's webhooks
 - `tenant:<tenant>:open`, set: the tenant's jobs that have not ended
+- `tenant:<tenant>:line:<queue>`, sorted set, and `tenant:<tenant>:sent:<queue>`, set: the tenant's
+  queued jobs that wait for their first message, and those whose first message is under way
 - `tenant:<tenant>:jobs`, sorted set: the tenant's jobs by order of arrival, which
   `tenant:<tenant>:sequence` counts
 - `tenant:<tenant>:jobs:<facet>`, sorted sets: the tenant's jobs of a state, kind, dataset or label
@@ -31,8 +36,8 @@ from typing import Any, cast
 from redis import Redis
 
 from contract.jobs import DataJob, Job
-from contract.kinds import JOB_REQUEST
-from contract.messages import QueueName
+from contract.kinds import recorded_job
+from contract.messages import QUEUES, QueueName
 from contract.problems import Problem
 from contract.records import JobEvent, JobRecord, Progress
 from storage.listing import EVERY_JOB, MOST_LOOKED_AT, JobFilter, facets, job_number
@@ -44,7 +49,7 @@ from storage.names import (
     new_job_id,
     new_webhook_secret,
 )
-from storage.redis.connection import DUE, pairs, record_key, rows, store_errors
+from storage.redis.connection import DUE, messages_of, pairs, record_key, rows, store_errors
 from storage.redis.shards import MOST_EXCUSED, shards_key
 from storage.redis.upkeep import LONGEST_WAIT_SECONDS, Upkeep
 from storage.stores import (
@@ -68,8 +73,6 @@ The doubling ends when a worker claims the job. A message that is lost in a cras
 one that is sent twice costs nothing.
 """
 
-_WEBHOOKS = "jobs:webhooks"
-
 
 class JobStore(Upkeep):
     """Store of job records, which are the only truth, on a server that keeps what it acknowledged.
@@ -85,11 +88,13 @@ class JobStore(Upkeep):
         queued_grace: float = QUEUED_GRACE_SECONDS,
         attempt_cap: int = ATTEMPT_CAP,
         webhook_waits: Sequence[float] = WEBHOOK_WAITS,
+        queues: Sequence[QueueName] = QUEUES,
     ) -> None:
         super().__init__(client)
         self._queued_grace = queued_grace
         self._attempt_cap = attempt_cap
         self._webhook_waits = webhook_waits
+        self._queues = queues
 
     def submit(
         self,
@@ -102,12 +107,14 @@ class JobStore(Upkeep):
         most_open: int | None = None,
         most_open_of_tenant: int | None = None,
     ) -> Submission:
-        """Record a job as queued and due.
+        """Record a job as queued and due, in its tenant's line.
 
-        For a known idempotency key and the same fingerprint, return the job recorded then.
+        For a known idempotency key and the same fingerprint, return the job recorded then. The
+        caller publishes the messages of the answer.
 
         queue                queue of its messages
-        most_open            most jobs of all tenants that may wait or run, this one included
+        most_open            most jobs of all tenants that may wait or run, this one included; a
+                             hundredth of them is for every tenant, whoever has taken the others
         most_open_of_tenant  most jobs of this tenant that may wait or run, this one included
 
         Raise IdempotencyMismatch, QueueFull, TooManyJobs, StoreUnavailable.
@@ -116,14 +123,14 @@ class JobStore(Upkeep):
         home = f"tenant:{checked_tenant(tenant)}"
         keys = [record_key(job_id), DUE, f"{home}:sequence"]
         if idempotency_key is not None:
-            # The key is the caller's free text, of any length; hence the hash.
-            digest = hashlib.sha256(idempotency_key.encode("utf-8", "surrogatepass")).hexdigest()
-            keys.append(f"idem:{tenant}:{digest}")
+            keys.append(_idempotency_entry(tenant, idempotency_key))
         asked = job.model_dump_json(by_alias=True), job.timeout_seconds, self._queued_grace
         known = fingerprint or "", IDEMPOTENCY_SECONDS
         bounds = ("" if most is None else most for most in (most_open, most_open_of_tenant))
         place = queue, int(job.webhook is not None), *facets(job)
-        outcome, record = self._run("submit", keys, job_id, tenant, *asked, *known, *bounds, *place)
+        outcome, record, messages = self._run(
+            "submit", keys, job_id, tenant, *asked, *known, *bounds, *place
+        )
         match outcome:
             case "mismatch":
                 raise IdempotencyMismatch("this idempotency key was used with another request body")
@@ -131,7 +138,15 @@ class JobStore(Upkeep):
                 raise QueueFull(f"{most_open} jobs wait or run")
             case "too many":
                 raise TooManyJobs(f"{most_open_of_tenant} jobs of this tenant wait or run")
-        return Submission(_record(pairs(record)), created=outcome == "created")
+        return Submission(
+            _record(pairs(record)), created=outcome == "created", messages=messages_of(messages)
+        )
+
+    def remembers(self, tenant: str, idempotency_key: str) -> bool:
+        """Return whether a job was recorded under this key, and is still there."""
+        with store_errors():
+            job_id = self._client.hget(_idempotency_entry(tenant, idempotency_key), "job")
+            return job_id is not None and self._client.hexists(record_key(str(job_id)), "state")
 
     def ended(self, job_ids: Sequence[str]) -> frozenset[str]:
         """Return those of the jobs that have ended or are unknown, of any tenant, in one call."""
@@ -169,15 +184,23 @@ class JobStore(Upkeep):
         return _record(_present(pairs(record))) if record else None
 
     def claim(self, job_id: str, owner: str, lease_seconds: float) -> Claim | None:
-        """Take the job; None if unknown, terminal, leased, or failed here for lack of attempts."""
+        """Take the job; None if unknown, terminal, leased, or failed here for lack of attempts.
+
+        It is also None where the job was moved to a queue that the store's owner does not serve.
+
+        The claimant publishes the messages of the claim: the tenant's next jobs.
+        """
         if not is_job_id(job_id):
             return None
         keys = [record_key(job_id), DUE]
-        answer = self._run("claim", keys, *self._claimant(job_id, owner, lease_seconds))
+        claimant = self._claimant(job_id, owner, lease_seconds)
+        served = " ".join(self._queues)
+        answer = self._run("claim", keys, *claimant, self._queued_grace, served)
         if not answer:
             return None
-        attempt, tenant, request = answer
-        return Claim(job_id, tenant, int(attempt), JOB_REQUEST.validate_json(request))
+        attempt, tenant, request, messages = answer
+        job = recorded_job(request)
+        return Claim(job_id, tenant, int(attempt), job, messages_of(messages))
 
     def renew(self, job_id: str, owner: str, lease_seconds: float) -> bool:
         """Extend this owner's leases of the job and of its shards; return whether there are any."""
@@ -189,14 +212,14 @@ class JobStore(Upkeep):
         shown = progress.fraction, progress.stage, progress.message
         return bool(self._run("report", [record_key(job_id)], attempt, *shown))
 
-    def succeed(self, job_id: str, attempt: int, result: str) -> bool:
-        """Commit a result blob's name; return False where this attempt no longer counts.
+    def succeed(self, job_id: str, attempt: int, result: str, size: int = 0) -> bool:
+        """Commit a result blob's name and size; return False where this attempt no longer counts.
 
         Repeating a commit that succeeded returns True.
         """
         if not is_result_name(result):
             raise ValueError(f"no result store gave the name {result!r}")
-        return self._commit(job_id, attempt, "succeeded", "result", result)
+        return self._commit(job_id, attempt, "succeeded", "result", result, size)
 
     def fail(self, job_id: str, attempt: int, problem: Problem) -> bool:
         """Commit a failure; the answer is that of `succeed`."""
@@ -211,6 +234,14 @@ class JobStore(Upkeep):
         waits = self._queued_grace, LONGEST_WAIT_SECONDS, MOST_EXCUSED
         return bool(self._run("give_back", [record_key(job_id), DUE], job_id, attempt, *waits))
 
+    def move(self, job_id: str, owner: str, longest_seconds: float) -> bool:
+        """Queue again, as `large`, a small job that has run for so long; this attempt is excused.
+
+        Return False where it is not, or is not this owner's.
+        """
+        keys = [record_key(job_id), DUE]
+        return bool(self._run("move", keys, job_id, owner, longest_seconds))
+
     def result_name(self, tenant: str, job_id: str) -> str | None:
         """Return the name of the committed result blob."""
         fields = self._fields(tenant, job_id)
@@ -221,17 +252,22 @@ class JobStore(Upkeep):
     ) -> Sequence[JobEvent] | None:
         """Return the job's changes after the event of this id, or since it was submitted.
 
-        At least the last thousand changes are kept. Return None where there is no such job. Raise
-        ValueError for an id that no event has.
+        At least the last thousand changes are kept until an hour after the job's end, then the
+        last one. Return None where there is no such job. Raise ValueError for an id that no event
+        has.
         """
         start = "-" if after is None else f"({checked_event(after)}"
-        if self._fields(tenant, job_id) is None:
+        record = self._fields(tenant, job_id)
+        if record is None:
             return None
         with store_errors():
             found = cast(
                 "Sequence[tuple[str, dict[str, str]]]",
                 self._client.xrange(f"{record_key(job_id)}:events", min=start),
             )
+            last = record.get("last_event")
+            if not found and last and not self._client.exists(f"{record_key(job_id)}:events"):
+                found = [(last, {**record, "at": record["finished"]})] if after != last else []
         return [_event(name, fields) for name, fields in found]
 
     def newest_events(self, job_ids: Sequence[str]) -> Mapping[str, str]:
@@ -242,8 +278,12 @@ class JobStore(Upkeep):
         return {job_id: newest for job_id, newest in zip(job_ids, found, strict=True) if newest}
 
     def webhooks_due(self) -> Sequence[Delivery]:
-        """Return some webhooks to be sent now; each comes again later until `webhook_ended`."""
-        found = self._run("webhooks", [_WEBHOOKS], WEBHOOKS_AT_ONCE, *self._webhook_waits)
+        """Return some webhooks to be sent now; each comes again later until `webhook_ended`.
+
+        Of each tenant there are as many: in one line for all, 300 of one tenant whose receivers did
+        not answer held up another's for 40 s.
+        """
+        found = self._run("webhooks", [], WEBHOOKS_AT_ONCE, *self._webhook_waits)
         deliveries = []
         for attempt, flat in rows(found, 2):
             fields = pairs(flat)
@@ -253,9 +293,7 @@ class JobStore(Upkeep):
 
     def webhook_ended(self, job_id: str, delivered: bool) -> None:
         """Record that the job's webhook was delivered, or never will be."""
-        self._run(
-            "told", [_WEBHOOKS], job_id, "webhook_delivered" if delivered else "webhook_given_up"
-        )
+        self._run("told", [], job_id, "webhook_delivered" if delivered else "webhook_given_up")
 
     def webhook_secret(self, tenant: str) -> str:
         """Return the secret that signs the tenant's webhooks, `whsec_…`, made at first use."""
@@ -263,7 +301,7 @@ class JobStore(Upkeep):
             self._run("secret", [f"tenant:{checked_tenant(tenant)}:secrets"], new_webhook_secret())
         )
 
-    def _commit(self, job_id: str, attempt: int, *end: str) -> bool:
+    def _commit(self, job_id: str, attempt: int, *end: str | int) -> bool:
         return bool(self._run("commit", [record_key(job_id), DUE], job_id, attempt, *end))
 
     def _fields(self, tenant: str, job_id: str) -> Mapping[str, str] | None:
@@ -272,6 +310,12 @@ class JobStore(Upkeep):
             return None
         fields = pairs(self._run("fetch", [record_key(job_id)], tenant))
         return _present(fields) if fields else None
+
+
+def _idempotency_entry(tenant: str, key: str) -> str:
+    # The key is the caller's free text, of any length; hence the hash.
+    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"idem:{tenant}:{digest}"
 
 
 def _present(fields: Mapping[str, str]) -> Mapping[str, str]:
@@ -287,7 +331,7 @@ def _event(name: str, fields: Mapping[str, str]) -> JobEvent:
 
 def _record(fields: Mapping[str, str]) -> JobRecord:
     """Return the public job record of a stored one."""
-    job = JOB_REQUEST.validate_json(fields["request"])
+    job = recorded_job(fields["request"])
     return JobRecord.model_validate(
         {
             **_state(fields),

@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Sequence
 
-from contract.kinds import JOB_REQUEST
+from contract.kinds import recorded_job
 from contract.messages import HELP_JOB, QUEUES, Message, QueueName, broker_queue
 from storage.names import checked_part, is_job_id
 from storage.redis.connection import DUE, Scripts, record_key, rows
@@ -73,7 +73,7 @@ class Shards(Scripts):
         if not answer:
             return None
         shard, attempt, of_job, tenant, request, pass_name, shards = answer
-        claim = Claim(job_id, tenant, int(of_job), JOB_REQUEST.validate_json(request))
+        claim = Claim(job_id, tenant, int(of_job), recorded_job(request))
         return ShardClaim(claim, pass_name, int(shard), int(shards), int(attempt))
 
     def commit_shard(self, claim: ShardClaim, part: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Any, Literal, cast
 
 from contract.messages import QUEUES, Message, QueueName
 from storage.names import checked_tenant, is_job_id
-from storage.redis.connection import DUE, pairs, record_key, rows, store_errors
+from storage.redis.connection import DUE, messages_of, pairs, record_key, rows, store_errors
 from storage.redis.shards import AT_ONCE, BROKER_QUEUES, Shards
 from storage.stores import Ended, Tally, timed_out
 
@@ -14,6 +14,10 @@ LONGEST_MEMORY_SECONDS = 100 * 365.25 * 86_400
 LONGEST_WAIT_SECONDS = 600.0
 """Longest time before a job is examined, even while the queue holds messages of other jobs."""
 
+CROWDING_SECONDS = 3600.0
+"""Time after its end for which a job is kept even where the store is short of memory."""
+
+_RECORD_BYTES, _RESULT_BYTES = "jobs:record-bytes", "jobs:result-bytes"
 _ENDED = "jobs:ended"
 _KEPT = "jobs:kept"
 _WORKERS = "jobs:workers"
@@ -65,6 +69,25 @@ class Upkeep(Shards):
         )
         return [Ended(tenant, job_id, int(attempts)) for job_id, tenant, attempts in rows(found, 3)]
 
+    def crowding(self) -> Sequence[Ended]:
+        """Return some ended jobs, oldest first, of the tenant whose records take most.
+
+        Jobs that ended within CROWDING_SECONDS are left out.
+        """
+        found = self._run("crowding", [], CROWDING_SECONDS, AT_ONCE)
+        return [Ended(tenant, job_id, int(attempts)) for job_id, tenant, attempts in rows(found, 3)]
+
+    def keeps_most(self, tenant: str) -> bool:
+        """Return whether no tenant's records take more than this one's."""
+        with store_errors():
+            found = cast("list[str]", self._client.zrevrange(_RECORD_BYTES, 0, 0))
+        return found == [tenant]
+
+    def result_bytes(self, tenant: str) -> int:
+        """Return the size of the tenant's results that are kept [byte]."""
+        with store_errors():
+            return int(self._client.zscore(_RESULT_BYTES, tenant) or 0)
+
     def drop_result(self, job_id: str) -> None:
         """Record that the job's result is deleted, after its blobs: it is not `outdated` again."""
         self._run("drop_result", [record_key(job_id), _ENDED, _KEPT], job_id)
@@ -96,9 +119,7 @@ class Upkeep(Shards):
             looked_at, until, *found = self._run(
                 "reap", [DUE], AT_ONCE, *waits, over, until, *BROKER_QUEUES
             )
-            again += [
-                Message(job_id, float(timeout), queue) for job_id, timeout, queue in rows(found, 3)
-            ]
+            again += messages_of(found)
             # Jobs whose worker was lost must not wait behind jobs that stand in line. So all that
             # was due at the beginning is examined, and no more: a store slower than the line would
             # never finish.

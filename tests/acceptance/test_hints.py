@@ -125,6 +125,14 @@ def test_constant_data(client: httpx.Client) -> None:
     assert answer(client, data, PLAIN, state_columns="x").code is None
 
 
+@pytest.mark.parametrize("unit", [1e60, 1e-60])
+def test_values_out_of_range(unit: float, client: httpx.Client) -> None:
+    found = answer(client, csv(t=T, x=[repr(unit * x) for x in X.tolist()]), PLAIN)
+    assert found.code == "values-out-of-range"
+    assert "unit" in found.hints
+    assert answer(client, csv(t=T, x=X), PLAIN).code is None
+
+
 def test_collinear_variables(client: httpx.Client) -> None:
     data = csv(t=T, Top=X, Bottom=Y, Sum=np.round(X + 2 * Y, 6))
     job = identification(**LINEAR)
@@ -196,6 +204,10 @@ def test_windows_longer_than_the_record(client: httpx.Client) -> None:
     assert answer(client, data, job(length=70)).code is None
     assert "windows.share" in found.hints
     assert answer(client, data, job(share=0.5)).code is None
+    short = answer(client, data, job(length=0.3))
+    assert short.code == "invalid-windows"
+    assert "larger windows.length" in short.hints
+    assert answer(client, data, job(length=70)).code is None
 
 
 def test_a_wrapped_angle(client: httpx.Client) -> None:

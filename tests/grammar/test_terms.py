@@ -79,6 +79,11 @@ def test_variables_are_counted_from_the_fourth_on() -> None:
         "x)",
         "2 x",
         "x$",
+        "x*２",
+        "0b1*x",
+        "0x1f*x",
+        "1_000*x",
+        "2j*x",
     ],
 )
 def test_anything_outside_the_grammar_is_refused(text: str) -> None:
@@ -120,6 +125,7 @@ def test_a_term_that_cannot_be_read_says_where(text: str, position: int) -> None
         ("x*sin", "names the function sin without its argument"),
         ("f(x)", "calls 'f'; known functions: sin, cos, exp, tanh, sqrt, log"),
         ("x > 1", "is not in the grammar. Write it like"),
+        ("0b1*x", "holds '0b1'; numbers are written like 2, 0.5 or 1e-3"),
         ("x" * 201, "of 201 characters is too long; 200 are allowed"),
     ],
 )

@@ -180,7 +180,7 @@ def test_a_model_can_be_taken_from_a_finished_job_only(service: Any) -> None:
     assert service.client.post("/v1/jobs", json=request).status_code == 202
 
 
-def test_the_same_idempotency_key_gives_the_same_job_and_one_message(service: Any) -> None:
+def test_the_same_idempotency_key_gives_the_same_job(service: Any) -> None:
     headers = {"Idempotency-Key": "k1"}
     request = {"kind": "generator", "model": MODEL}
     first = service.client.post("/v1/jobs", json=request, headers=headers)
@@ -189,8 +189,47 @@ def test_the_same_idempotency_key_gives_the_same_job_and_one_message(service: An
     assert again.json()["id"] == first.json()["id"]
     assert "idempotent-replayed" in again.headers
     assert "idempotent-replayed" not in first.headers
-    assert len(service.queue.published) == 1
+    assert [message.job_id for message in service.queue.published] == 2 * [first.json()["id"]], (
+        "who asks again had no answer; nor, perhaps, had the queue its message"
+    )
     assert (other.status_code, other.json()["code"]) == (422, "idempotency-mismatch")
+
+
+def test_the_operator_sets_the_longest_time_limit(service: Any) -> None:
+    context = service.client.app.state.context
+    settings = context.settings.model_copy(update={"max_timeout_seconds": 60.0})
+    service.client.app.state.context = replace(context, settings=settings)
+    job = {"kind": "generator", "model": MODEL}
+    answer = service.client.post("/v1/jobs", json={**job, "timeout_seconds": 61})
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "#/timeout_seconds")
+    # The default is no wish of the caller's.
+    answer = service.client.post("/v1/jobs", json=job)
+    assert (answer.status_code, answer.json()["request"]["timeout_seconds"]) == (202, 60.0)
+
+
+def test_a_repeated_job_is_known_whatever_was_deleted_and_however_full_it_is(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset, earlier = service.upload(), service.job()
+    service.finish(earlier)
+    requests: list[dict[str, Any]] = [
+        {"kind": "identification", "dataset": dataset},
+        {"kind": "generator", "model": {"job": earlier}},
+    ]
+
+    def post(key: str, request: dict[str, Any]) -> Any:
+        return service.client.post("/v1/jobs", json=request, headers={"Idempotency-Key": key})
+
+    first = [post(f"k{k}", request).json()["id"] for k, request in enumerate(requests)]
+    assert service.client.delete(f"/v1/datasets/{dataset}").status_code == 204
+    assert service.client.delete(f"/v1/jobs/{earlier}").status_code == 204
+    monkeypatch.setattr(type(service.stores.jobs), "memory_used", lambda _: 0.95)
+    service.client.app.state.context.admission._memory.forget("")
+    again = [post(f"k{k}", request) for k, request in enumerate(requests)]
+    assert [answer.json()["id"] for answer in again] == first
+    other = post("k0", {**requests[0], "timeout_seconds": 5})
+    assert other.json()["code"] == "idempotency-mismatch"
+    assert post("k2", requests[0]).json()["code"] == "storage-full"
 
 
 def test_a_field_that_a_later_version_adds_makes_no_other_job() -> None:

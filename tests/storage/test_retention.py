@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -104,3 +105,46 @@ def test_an_open_job_is_not_deleted(stores: Stores) -> None:
     job_id = stores.jobs.submit(TENANT, JOB).record.id
     assert not delete_job(stores, TENANT, job_id, Retention())
     assert stores.jobs.get(TENANT, job_id)
+
+
+def test_a_crowded_store_loses_the_oldest_jobs_of_whoever_keeps_most(
+    stores: Stores, blobs: Callable[[], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """145 000 jobs filled it for a year, and nobody got in until somebody deleted by hand."""
+    jobs, kept = stores.jobs, Retention(results=FOR_EVER, records=FOR_EVER)
+    for _ in range(4):
+        ended(stores)
+    few = jobs.submit("other", JOB).record.id
+    jobs.cancel("other", few)
+    used = iter((0.9, 0.9, 0.9, 0.9, 0.6))
+    monkeypatch.setattr(JobStore, "memory_used", lambda _: next(used))
+    monkeypatch.setattr("storage.redis.upkeep.AT_ONCE", 2)
+    assert sweep(stores, kept) == 0, "whoever has just been told of an end may fetch the result"
+    monkeypatch.setattr("storage.redis.upkeep.CROWDING_SECONDS", 0.0)
+    sizes = []
+    while sweep(stores, kept):
+        sizes.append(len(jobs.list(TENANT)[0]))
+    assert sizes == [2, 0, 0], "then the other's one"
+    assert blobs() == 0
+    with pytest.raises(Forgotten):
+        jobs.get("other", few)
+
+
+def test_what_a_tenant_keeps_is_counted_until_it_is_deleted(stores: Stores) -> None:
+    jobs, delete = stores.jobs, partial(delete_job, stores, retention=Retention())
+    assert not jobs.keeps_most(TENANT)
+    first, other = (jobs.submit(tenant, JOB).record.id for tenant in (TENANT, "other"))
+    second = jobs.submit(TENANT, JOB).record.id
+    assert jobs.keeps_most(TENANT)
+    for job_id in (first, second):
+        jobs.claim(job_id, "worker", 30)
+        jobs.succeed(job_id, 1, stores.results.put(TENANT, job_id, 1, b"{}"), 1000)
+    assert (jobs.result_bytes(TENANT), jobs.result_bytes("other")) == (2000, 0)
+    assert delete(TENANT, first)
+    jobs.drop_result(second)
+    assert jobs.result_bytes(TENANT) == 0
+    assert delete(TENANT, second)
+    assert jobs.keeps_most("other")
+    jobs.cancel("other", other)
+    assert delete("other", other)
+    assert not jobs.keeps_most("other")

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
+from redis import Redis
 
 from contract.jobs import IdentificationJob
 from contract.messages import HELP_JOB, RUN_JOB
@@ -208,6 +209,18 @@ def test_a_lost_runner_is_published_beside_its_shards(open_jobs: OpenJobs) -> No
     jobs = open_jobs(queued_grace=BRIEF)
     shared(jobs, 2, lease=BRIEF)
     time.sleep(3 * BRIEF)
+    assert [message.task for message in jobs.reap()] == [RUN_JOB, HELP_JOB, HELP_JOB]
+
+
+def test_a_clock_that_was_set_back_delays_no_lost_shard(
+    open_jobs: OpenJobs, job_client: Redis
+) -> None:
+    jobs, by = open_jobs(queued_grace=BRIEF), 600.0
+    job_id = shared(jobs, 2)
+    claimed(jobs, job_id, "lost", by + BRIEF)
+    job_client.zincrby("jobs:shared", by, job_id)
+    time.sleep(3 * BRIEF)
+    job_client.set("jobs:clock", time.time() + by)
     assert [message.task for message in jobs.reap()] == [RUN_JOB, HELP_JOB, HELP_JOB]
 
 

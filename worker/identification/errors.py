@@ -24,6 +24,12 @@ class ConstantData(IdentificationError):
     code = "constant-data"
 
 
+class ValuesOutOfRange(IdentificationError):
+    """The state is so large, or varies so little, that its powers are no doubles."""
+
+    code = "values-out-of-range"
+
+
 class CollinearVariables(IdentificationError):
     """A variable is constant or a linear combination of the others."""
 

@@ -24,7 +24,7 @@ from worker.documents.results import generator_of, version_of_this, warning_of
 from worker.identification.sums.block_sums import Summing
 from worker.jobs.parameters import analysis_settings_of, process_of
 from worker.jobs.problems import JobProblem
-from worker.jobs.sources import check_variables, invalid, understood
+from worker.jobs.sources import check_sizes, check_variables, invalid, understood
 from worker.progress import Report
 
 
@@ -63,6 +63,8 @@ def in_standard_names(model: ModelTerms) -> Given:
     check_variables(
         "model/diffusion", model.diffusion, [f"{v},{w}" for v, w in product(own, repeat=2)]
     )
+    check_sizes("model/domain", model.domain)
+    check_sizes("model/periodic", model.periodic)
     periods = {symbols.standard(word): period for word, period in model.periodic.items()}
     with understood("model", symbols):
         return Given(

@@ -16,6 +16,7 @@ class JobProblem(Exception):
 TITLES: dict[str, str] = {
     "too-few-samples": "Not enough samples",
     "constant-data": "The data do not vary",
+    "values-out-of-range": "The values are too large or too small",
     "collinear-variables": "The variables depend on each other",
     "wrapped-variable": "A variable is an angle",
     "dimension-not-supported": "Number of variables not supported",

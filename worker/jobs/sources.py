@@ -13,7 +13,7 @@ from contract.problems import Problem, ProblemError, problem
 from contract.results import Notice
 from contract.symbols import Symbols, symbols_of_dataset
 from storage.stores import Stores
-from worker.identification.data.trajectories import Trajectories
+from worker.identification.data.trajectories import LARGEST_SIZE, SMALLEST_SIZE, Trajectories
 from worker.jobs.problems import JobProblem
 
 
@@ -48,6 +48,9 @@ def record_of(tenant: str, job: DataJob, stores: Stores) -> Iterator[Record]:
     dataset = stores.datasets.get(tenant, job.dataset) if job.dataset is not None else None
     if dataset is None:
         raise JobProblem(_dataset_gone(job.dataset))
+    for place, parameters in job.parameter_sets().items():
+        check_sizes(f"{place}/domain", parameters.domain)
+        check_sizes(f"{place}/periodic", parameters.periodic)
     try:
         files = stores.datasets.files(tenant, dataset.id)
         with files as folder:
@@ -66,6 +69,27 @@ def check_variables(where: str, given: Mapping[str, object], known: Sequence[str
     if unknown:
         detail = f"there is no {unknown[0]!r} here; known: {', '.join(known)}"
         raise JobProblem(invalid(f"{where}/{unknown[0]}", detail, f"Use {' or '.join(known[:6])}."))
+
+
+def check_sizes(where: str, given: object) -> None:
+    """Check that states at a place of the job have sizes to compute with. Raises JobProblem.
+
+    A domain up to 1e308 ended as an internal error.
+    """
+    match given:
+        case Mapping():
+            for name, value in given.items():
+                check_sizes(f"{where}/{name}", value)
+        case (float() as low, float() as high) if 0 < high - low < 1e-9 * max(abs(low), abs(high)):
+            detail = f"from {low!r} to {high!r} there are few doubles"
+            raise JobProblem(invalid(where, detail, "Measure the state from another origin."))
+        case Sequence() if not isinstance(given, str):
+            for place, value in enumerate(given):
+                check_sizes(f"{where}/{place}", value)
+        case int() | float() if given and not SMALLEST_SIZE <= abs(given) <= LARGEST_SIZE:
+            detail = f"{given:g} is too large or too small to compute with"
+            hint = "Use other units, and null for an end that is open."
+            raise JobProblem(invalid(where, detail, hint))
 
 
 @contextmanager

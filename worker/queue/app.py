@@ -12,17 +12,17 @@ from typing import Any
 
 import structlog
 from celery import Celery, signals
-from celery.exceptions import SoftTimeLimitExceeded
 from celery.worker import state
 
-from contract.messages import HARD_LIMIT_GRACE_SECONDS, HELP_JOB, RUN_JOB, Message, broker_queue
+from contract.messages import HARD_LIMIT_GRACE_SECONDS, HELP_JOB, RUN_JOB, broker_queue
 from contract.results import Result
 from storage.configuration import BadSettings, read
 from storage.redis.connection import WeakDurability, broker_url, check_durability, connect
 from storage.redis.jobs import JobStore
+from storage.redis.queue import CeleryQueue
 from storage.stores import Claim, Stores, StoreUnavailable
 from storage.telemetry import Traces, TracingMissing, configure_logs, traces
-from worker.fan_out.shards import Publish, Share, Sum
+from worker.fan_out.shards import Share, Sum
 from worker.progress import Report
 from worker.queue import lease, precompile
 from worker.queue.liveness import Heartbeat, Pulse, heartbeat_step, watchdog_step
@@ -31,6 +31,8 @@ from worker.queue.tasks import Computation, help_job, run_job
 
 SOFT_SHUTDOWN_SECONDS = 20.0
 """A running job gets this long to finish when the worker is stopped; then it goes to another."""
+PATIENCE_SECONDS = SOFT_SHUTDOWN_SECONDS + 10.0
+"""A worker that has not ended by then, although it was asked to, is killed; Compose gives 40 s."""
 LONGEST_JOB_SECONDS = 86_400
 ALIVE_SECONDS = 30.0
 
@@ -155,7 +157,7 @@ def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
     app = Celery("itoscope-worker", broker=broker_url(settings.redis_url), set_as_current=False)
     app.conf.update(_CONFIGURATION)
 
-    publish = publisher(app)
+    publish = CeleryQueue(settings.redis_url).publish
 
     @cache
     def stores() -> Stores:
@@ -193,8 +195,13 @@ def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
     timeout = min(5.0, settings.lease_seconds / lease.BEATS_PER_LEASE)
     own = JobStore(connect(settings.redis_url, timeout=timeout))
     send_due = _webhook_sender(settings, own)
-    app.steps["worker"].add(lease.lease_step(own, settings.lease_seconds, publish, send_due))
-    app.steps["worker"].add(heartbeat_step(Heartbeat(own, pulse, queues=settings.queues)))
+    overruns = lease.Overruns(own, settings.queues, settings.large_job_seconds)
+    app.steps["worker"].add(
+        lease.lease_step(own, settings.lease_seconds, publish, send_due, overruns)
+    )
+    app.steps["worker"].add(
+        heartbeat_step(Heartbeat(own, pulse, queues=settings.queues), PATIENCE_SECONDS)
+    )
     app.steps["consumer"].add(watchdog_step(pulse))
     return app
 
@@ -207,30 +214,6 @@ def _retire() -> None:
     # The child's loop has one way to end in order after a job: it looks at its memory. Where the
     # task raises SystemExit instead, the worker counts it as lost and delivers its message again.
     billiard.pool.mem_rss = lambda: sys.maxsize
-
-
-def publisher(app: Celery) -> Publish:
-    """Return a function that sends messages through the application's broker."""
-
-    def publish(message: Message) -> None:
-        try:
-            app.send_task(
-                message.task,
-                **message.options,
-                # The first retry is for a connection that Redis dropped since the last message; if
-                # all fail, the record stays due.
-                retry=True,
-                retry_policy={"max_retries": 2, "interval_start": 0.1, "interval_step": 0.2},
-            )
-        except (SoftTimeLimitExceeded, MemoryError):
-            raise
-        except Exception as error:
-            # Every error counts: kombu raises AttributeError for a channel without a connection.
-            raise StoreUnavailable(
-                f"The broker does not answer as it should: {type(error).__name__}"
-            ) from error
-
-    return publish
 
 
 def _webhook_sender(settings: WorkerSettings, jobs: JobStore) -> Callable[[], None] | None:
@@ -291,7 +274,8 @@ def _stores(settings: WorkerSettings) -> Stores:
     from storage.blobs import open_blobs
 
     datasets, results = open_blobs(settings.data_dir.absolute(), settings.blob_url)
-    return Stores(jobs=JobStore(connect(settings.redis_url)), datasets=datasets, results=results)
+    jobs = JobStore(connect(settings.redis_url), queues=settings.queues)
+    return Stores(jobs=jobs, datasets=datasets, results=results)
 
 
 def _wait_for_redis(settings: WorkerSettings) -> None:

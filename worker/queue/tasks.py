@@ -83,6 +83,9 @@ def run_job(
     sharing = Sharing(claim, owner, stores, lease_seconds, publish)
 
     def run() -> Outcome:
+        with suppress(StoreUnavailable):  # the reaper finds what is not published
+            for message in claim.messages:
+                publish(message)
         with (
             reporting(stores.jobs, claim, quiet_seconds, trace.stage) as report,
             memory_limited(computation.most_bytes),
@@ -252,7 +255,10 @@ def _succeed(claim: Claim, stores: Stores, body: bytes) -> Outcome:
     name = retry_while_unavailable(
         lambda: stores.results.put(claim.tenant, claim.job_id, claim.attempt, body)
     )
-    if retry_while_unavailable(lambda: stores.jobs.succeed(claim.job_id, claim.attempt, name)):
+    committed = retry_while_unavailable(
+        lambda: stores.jobs.succeed(claim.job_id, claim.attempt, name, len(body))
+    )
+    if committed:
         return "succeeded"
     with suppress(StoreUnavailable):  # it is deleted with the job's own result later
         stores.results.delete(claim.tenant, name)

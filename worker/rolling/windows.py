@@ -59,7 +59,8 @@ def moving_windows(
     Raises
     ------
     DimensionNotSupported : there are several trajectories
-    InvalidWindows : the time series is not longer than `length`
+    InvalidWindows : the time series is not longer than `length`, or a window holds less than
+        PIECES increments
     """
     trajectories = np.unique(data.segments[:, 2])
     if len(trajectories) > 1:
@@ -80,6 +81,12 @@ def moving_windows(
             hints=("Give a shorter length, or give windows.share instead.",),
         )
     share = share if length is None else length / whole
+    if share * data.n_increments < PIECES:
+        raise InvalidWindows(
+            f"A window of {share * whole:g} holds {share * data.n_increments:.2g} increments of "
+            f"the time series; at least {PIECES} are required.",
+            hints=("Give a larger windows.length or windows.share.",),
+        )
     if count == 1:
         per_step, per_window, n_pieces = 1, PIECES, max(PIECES, round(PIECES / share))
     else:

@@ -1,16 +1,19 @@
--- queued, or running with its lease run out → running, one attempt further. Answers {attempt, tenant, request} or {}.
+-- queued, or running with its lease run out → running, one attempt further. Answers {attempt, tenant, request, messages to publish} or {}.
 -- KEYS  record, due set
-local id, owner, token, lease, cap, lost = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+-- ARGV[8]  the queues that the claimant serves
+local id, owner, token, lease, cap, lost, grace = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[7])
 
-local record = redis.call('HMGET', KEYS[1], 'state', 'attempt', 'tenant', 'request', 'token', 'lease_until', 'excused')
+local record = redis.call('HMGET', KEYS[1], 'state', 'attempt', 'tenant', 'request', 'token', 'lease_until', 'excused', 'queue')
 local state, attempt, tenant, request = record[1], tonumber(record[2]), record[3], record[4]
 if not state or terminal(state) then return {} end
+-- A message of the queue that it was in before may still be there.
+if not string.find(ARGV[8], record[8] or 'small', 1, true) then return {} end
 
 local at = now()
 if state == 'running' then
   -- The same call, tried again after its answer was lost. (An owner is not enough: a message that killed
   -- its process comes back to the same owner.)
-  if record[5] == token then return {attempt, tenant, request} end
+  if record[5] == token then return {attempt, tenant, request, {}} end
   if tonumber(record[6]) > at then return {} end
 end
 
@@ -30,4 +33,6 @@ redis.call('ZREM', QUEUED, id)
 count('started')
 redis.call('ZADD', KEYS[2], stamp(at + lease), id)
 announce(KEYS[1])
-return {attempt + 1, tenant, request}
+local messages = {}
+let_in(tenant, record[8] or 'small', KEYS[2], grace, messages)
+return {attempt + 1, tenant, request, messages}

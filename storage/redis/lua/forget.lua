@@ -7,11 +7,14 @@ if record[2] ~= tenant then return 0 end
 if not record[1] then return 1 end
 if not terminal(record[1]) then return 0 end
 
+unweigh(KEYS[1], RECORD_BYTES, 'record_bytes')
+unweigh(KEYS[1], RESULT_BYTES, 'result_bytes')
 redis.call('DEL', KEYS[1], KEYS[2])
 redis.call('ZREM', KEYS[3], id)
 redis.call('ZREM', KEYS[4], id)
 redis.call('ZREM', listed(tenant, ''), id)
-redis.call('ZREM', WEBHOOKS, id)
+redis.call('ZREM', webhooks_of(tenant), id)
+place_by_webhooks(tenant)
 redis.call('ZREM', listed(tenant, 'state=' .. record[1]), id)
 for facet in string.gmatch(record[3], '%S+') do redis.call('ZREM', listed(tenant, facet), id) end
 redis.call('HSET', KEYS[1], 'tenant', tenant)

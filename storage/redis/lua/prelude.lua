@@ -5,6 +5,13 @@ local QUEUED = 'jobs:queued'
 local SHARED = 'jobs:shared'
 local WEBHOOKS = 'jobs:webhooks'
 local EVENTS_KEPT = 1000
+-- An ended job's events take four times the memory of its record.
+local ENDED_EVENTS_KEPT_SECONDS = 3600
+-- Bytes of each tenant's records and results. A small job's record takes so many bytes beside its request.
+local RECORD_BYTES, RESULT_BYTES = 'jobs:record-bytes', 'jobs:result-bytes'
+local BYTES_BESIDE_REQUEST = 2000
+-- Messages of one tenant that a queue holds at a time, besides those that are sent again.
+local TURN = 2
 
 local function now()
   local time = redis.call('TIME')
@@ -30,20 +37,73 @@ local function listed(tenant, facet)
   return 'tenant:' .. tenant .. ':jobs' .. (facet == '' and '' or ':' .. facet)
 end
 
--- The one way from state to state, so that lists by state are right.
+-- A tenant's jobs that wait for their first message, by order of arrival, and those whose first message is under way.
+local function line(tenant, queue)
+  return 'tenant:' .. tenant .. ':line:' .. queue
+end
+local function sent(tenant, queue)
+  return 'tenant:' .. tenant .. ':sent:' .. queue
+end
+
+-- The one way from state to state, so that lists by state and the lines are right.
 local function become(job, id, state)
-  local record = redis.call('HMGET', job, 'tenant', 'state')
+  local record = redis.call('HMGET', job, 'tenant', 'state', 'queue')
+  if record[2] == 'queued' then
+    redis.call('ZREM', line(record[1], record[3]), id)
+    redis.call('SREM', sent(record[1], record[3]), id)
+  end
   local number = redis.call('ZSCORE', listed(record[1], ''), id)
   if record[2] then redis.call('ZREM', listed(record[1], 'state=' .. record[2]), id) end
   redis.call('HSET', job, 'state', state)
   redis.call('ZADD', listed(record[1], 'state=' .. state), number, id)
 end
 
--- Tell whoever follows the job what its record says now.
+-- A tenant's ended jobs whose webhook is to be sent, by the time at which to try; the earliest is the tenant's in WEBHOOKS.
+local function webhooks_of(tenant)
+  return 'tenant:' .. tenant .. ':webhooks'
+end
+local function place_by_webhooks(tenant)
+  local first = redis.call('ZRANGE', webhooks_of(tenant), 0, 0, 'WITHSCORES')
+  if first[2] then redis.call('ZADD', WEBHOOKS, first[2], tenant) else redis.call('ZREM', WEBHOOKS, tenant) end
+end
+
+-- A message to publish for the job, appended to a list of such: id, timeout, queue.
+local function tell(messages, id)
+  local record = redis.call('HMGET', 'job:' .. id, 'timeout', 'queue')
+  for _, value in ipairs({id, record[1], record[2]}) do messages[#messages + 1] = value end
+end
+
+-- Lets as many of a tenant's jobs into a queue as it may have there; so tenants take turns. Their messages are to be published.
+local function let_in(tenant, queue, due, grace, messages)
+  local at = stamp(now())
+  for _ = redis.call('SCARD', sent(tenant, queue)) + 1, TURN do
+    local id = redis.call('ZPOPMIN', line(tenant, queue))[1]
+    if not id then return end
+    redis.call('SADD', sent(tenant, queue), id)
+    redis.call('HSET', 'job:' .. id, 'sent', at, 'published', at, 'publications', 1)
+    redis.call('ZADD', due, stamp(at + grace), id)
+    tell(messages, id)
+  end
+end
+
+-- Tell whoever follows the job what its record says now. Answers the event's id.
 local function announce(job)
   local record = redis.call('HMGET', job, 'state', 'attempt', 'fraction', 'stage', 'message')
-  redis.call('XADD', job .. ':events', 'MAXLEN', '~', EVENTS_KEPT, '*', 'at', stamp(now()), 'state', record[1],
+  return redis.call('XADD', job .. ':events', 'MAXLEN', '~', EVENTS_KEPT, '*', 'at', stamp(now()), 'state', record[1],
     'attempt', record[2], 'fraction', record[3], 'stage', record[4], 'message', record[5])
+end
+
+-- What a job keeps is counted to its tenant, or no longer.
+local function weigh(job, bytes_of, field, bytes)
+  redis.call('HSET', job, field, bytes)
+  redis.call('ZINCRBY', bytes_of, bytes, redis.call('HGET', job, 'tenant'))
+end
+local function unweigh(job, bytes_of, field)
+  local bytes = redis.call('HGET', job, field)
+  if not bytes then return end
+  redis.call('HDEL', job, field)
+  redis.call('ZINCRBY', bytes_of, -bytes, redis.call('HGET', job, 'tenant'))
+  redis.call('ZREMRANGEBYSCORE', bytes_of, '-inf', 0)
 end
 
 -- For the operator: how often this happened.
@@ -77,8 +137,13 @@ local function finish(job, due, id, state)
   redis.call('ZREM', due, id)
   redis.call('ZREM', QUEUED, id)
   count(state)
-  redis.call('SREM', open_jobs(redis.call('HGET', job, 'tenant')), id)
+  local tenant = redis.call('HGET', job, 'tenant')
+  redis.call('SREM', open_jobs(tenant), id)
   redis.call('ZADD', ENDED, at, id)
-  if redis.call('HEXISTS', job, 'webhook') == 1 then redis.call('ZADD', WEBHOOKS, at, id) end
-  announce(job)
+  if redis.call('HEXISTS', job, 'webhook') == 1 then
+    redis.call('ZADD', webhooks_of(tenant), at, id)
+    place_by_webhooks(tenant)
+  end
+  redis.call('HSET', job, 'last_event', announce(job))
+  redis.call('EXPIRE', job .. ':events', ENDED_EVENTS_KEPT_SECONDS)
 end

@@ -12,6 +12,7 @@ import pytest
 from service.access import keyring
 from service.access.admission import Admission
 from service.errors import Refusal
+from storage.names import result_name
 
 UPLOAD = b"t,x\n0,0\n1,1\n2,0\n"
 
@@ -126,6 +127,35 @@ def test_what_is_announced_counts_before_it_is_sent(
         ).status_code
         == 201
     )
+
+
+def test_whoever_fills_the_store_is_refused_before_all_others(
+    limited: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = limited()
+    many, few = (
+        {"Authorization": f"Bearer {keyring.add(service.settings.key_file, tenant)}"}
+        for tenant in ("many", "few")
+    )
+    job = {
+        "kind": "generator",
+        "model": {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 1}}},
+    }
+    post = partial(service.client.post, "/v1/jobs", json=job)
+    assert [post(headers=headers).status_code for headers in (many, many, few)] == 3 * [202]
+    monkeypatch.setattr(type(service.stores.jobs), "memory_used", lambda _: 0.85)
+    limited()
+    assert [post(headers=headers).status_code for headers in (many, few)] == [507, 202]
+
+
+def test_results_count_to_what_a_tenant_may_keep(limited: Callable[..., Any]) -> None:
+    service = limited(max_stored_bytes=1000)
+    job_id = service.job()
+    service.stores.jobs.claim(job_id, "worker", 30.0)
+    service.stores.jobs.succeed(job_id, 1, result_name(job_id, 1), 1001)
+    service = limited(max_stored_bytes=1000)
+    answer = service.client.post("/v1/jobs", json={"kind": "identification", "dataset": "ds_x"})
+    assert (answer.status_code, answer.json()["code"]) == (507, "quota-exceeded")
 
 
 def test_a_disk_that_fills_up_on_the_way_is_said_so(

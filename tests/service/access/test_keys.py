@@ -31,6 +31,7 @@ def test_without_keys_everyone_on_this_machine_may_come_in(service: Any) -> None
         {"Host": ""},
         {"Origin": "http://evil.example"},
         {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"},
         {"Origin": "http://["},
     ],
 )

@@ -110,7 +110,7 @@ def test_for_more_numbers_a_child_has_more_memory_and_time_and_for_fewer_no_less
         100_000_000,
         6 * 2**30,
         180,
-        240.0,
+        720.0,
     )
     assert fewer == Limits(numbers=1000)
 

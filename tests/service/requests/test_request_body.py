@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -231,6 +232,32 @@ def test_a_body_that_stops_coming_is_given_up(
     assert time.monotonic() - started < 25 * service.settings.body_idle_seconds
 
 
+def test_a_body_that_trickles_is_given_up(service: Any, address: tuple[str, int]) -> None:
+    """Four hundred uploads of a byte every 3.5 s went on for ever."""
+    started, status = time.monotonic(), b""
+    with socket.create_connection(address, timeout=10) as connection:
+        connection.sendall(
+            b"POST /v1/datasets HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000\r\n\r\n"
+        )
+        connection.settimeout(0.5 * service.settings.body_idle_seconds)
+        while not status and time.monotonic() - started < 60 * service.settings.body_idle_seconds:
+            connection.sendall(b"1")
+            with suppress(TimeoutError):
+                status = connection.recv(65_536)
+    assert status.startswith(b"HTTP/1.1 408 ")
+    assert b"Only " in status
+
+
+def test_a_tenant_sends_so_many_bodies_at_once(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.access.admission.MOST_BODIES", 0)
+    for path in ("/v1/datasets", "/v1/jobs", "/v1/jobs/validate"):
+        answer = service.client.post(path, content=b"{}")
+        assert (answer.status_code, answer.json()["code"]) == (429, "too-many-requests")
+        assert answer.headers["retry-after"] == "5"
+
+
 def test_a_caller_who_hangs_up_leaves_nothing_behind(
     service: Any, address: tuple[str, int]
 ) -> None:
@@ -260,7 +287,9 @@ def test_a_request_with_two_lengths_is_refused_and_its_rest_is_not_served(
     """A proxy that trusts the length would pass on what we took for a request of its own."""
     head = b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 44\r\n%s\r\n"
     smuggled = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    answer = _talk(address, head % b"Transfer-Encoding: chunked\r\n", b"0\r\n\r\n", smuggled)
+    # In one piece: it is answered, and the connection closed, while a second one is still sent.
+    sent = head % b"Transfer-Encoding: chunked\r\n" + b"0\r\n\r\n" + smuggled
+    answer = _talk(address, sent)
     assert answer.startswith(b"HTTP/1.1 400 ")
     assert answer.count(b"HTTP/1.1 ") == 1
     alone = head.replace(b"Content-Length: 44\r\n", b"Connection: close\r\n")

@@ -8,22 +8,17 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from celery.exceptions import SoftTimeLimitExceeded
-from kombu.exceptions import OperationalError
 from redis import Redis
 
-from contract.messages import Message
 from contract.results import GeneratorResult
 from storage.blobs import ResultStore
 from storage.local_blobs import Folder
 from storage.redis.connection import connect
 from storage.redis.jobs import JobStore
-from storage.stores import StoreUnavailable
-from worker.queue.app import main, publisher
+from worker.queue.app import main
 
 ROOT = Path(__file__).resolve().parents[3]
 Surroundings = Any  # the class of tests/worker/conftest.py, which cannot be imported from here
@@ -148,29 +143,6 @@ def ended_well(surroundings: Surroundings) -> Callable[[str], str]:
         return job_id
 
     return wait
-
-
-@pytest.mark.parametrize(
-    "error",
-    [AttributeError("'NoneType' object has no attribute 'client'"), OperationalError("away")],
-)
-def test_a_message_that_cannot_be_sent_is_a_store_that_is_away_whatever_the_transport_raises(
-    error: Exception,
-) -> None:
-    def send(*_: Any, **__: Any) -> None:
-        raise error
-
-    with pytest.raises(StoreUnavailable):
-        publisher(SimpleNamespace(send_task=send))(Message("job", 1.0))
-
-
-@pytest.mark.parametrize("error", [SoftTimeLimitExceeded(), MemoryError()])
-def test_what_ends_a_job_is_no_trouble_of_its_messages(error: Exception) -> None:
-    def send(*_: Any, **__: Any) -> None:
-        raise error
-
-    with pytest.raises(type(error)):
-        publisher(SimpleNamespace(send_task=send))(Message("job", 1.0))
 
 
 def test_a_worker_waits_for_redis_and_survives_its_loss(

@@ -11,7 +11,9 @@ from contract.messages import Message
 from storage.redis.jobs import JobStore
 from storage.stores import StoreUnavailable
 from worker.queue.lease import (
+    OVERRUN,
     STRAY_BEATS,
+    Overruns,
     Reaper,
     Running,
     Strays,
@@ -50,6 +52,31 @@ def test_a_child_whose_job_has_ended_is_stray_at_once_and_another_only_after_lon
     assert seen == [frozenset(), {mine}]
     seen = [strays.look([other]) for _ in range(STRAY_BEATS - 2)]
     assert seen == [frozenset()] * (STRAY_BEATS - 3) + [{other}]
+
+
+def test_a_job_that_overruns_its_estimate_leaves_a_worker_for_short_jobs(
+    jobs: JobStore, open_jobs: Callable[..., JobStore]
+) -> None:
+    """One estimated at 3.3 s was at 0.3 of its work after 8.5 min."""
+    small = open_jobs(queues=("small",))
+    job_id, brief = (jobs.submit(TENANT, JOB).record.id for _ in range(2))
+    small.claim(job_id, owner("host", "message"), 30)
+    time.sleep(0.1)
+    small.claim(brief, owner("host", "other"), 30)
+    overruns = Overruns(small, ("small",), 0.1 / OVERRUN)
+    running = [
+        Running(job_id, owner("host", "message"), 1), Running(brief, owner("host", "other"), 2),
+    ]  # fmt: skip
+    assert overruns.look(running) == [], "nobody else would take it"
+    jobs.beat("other", ["large"])
+    assert Overruns(jobs, ("small", "large"), 0.0).look(running) == []
+    assert overruns.look(running) == running[:1]
+    assert not jobs.renew(job_id, running[0].owner, 30), "it is no longer its runner's"
+    assert small.claim(job_id, "again", 30) is None, "its old message is still there"
+    assert [(again.job_id, again.queue) for again in jobs.reap()] == [(job_id, "large")]
+    claim = jobs.claim(job_id, "other", 30)
+    assert claim is not None
+    assert claim.attempt == 2
 
 
 def test_a_lost_job_is_published_with_its_time_limit(jobs: JobStore) -> None:

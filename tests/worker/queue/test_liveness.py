@@ -1,7 +1,10 @@
 """Heartbeats tell whether a worker is alive, and hung children are found."""
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -83,3 +86,35 @@ def test_a_child_waits_for_a_message_that_it_was_sent_and_did_not_take_up(
     request_: Any, pid: int | None
 ) -> None:
     assert waits_for(request_) == pid
+
+
+STAYING = """
+import subprocess, sys, threading, time
+from worker.queue.liveness import end_late
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+print(child.pid, flush=True)
+asked = threading.Event()
+threading.Thread(target=end_late, args=(asked, 0.1, lambda: [child.pid]), daemon=True).start()
+sys.stdin.read(1)
+asked.set()
+time.sleep(60)
+"""
+
+
+def test_a_worker_that_stays_though_it_was_asked_to_end_is_killed_with_its_children() -> None:
+    """Of some 57 workers one was still there 120 s after SIGTERM."""
+    worker = subprocess.Popen(
+        [sys.executable, "-c", STAYING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    child = Path(f"/proc/{int(worker.stdout.readline())}")
+    time.sleep(0.3)
+    assert worker.poll() is None, "nobody has asked it"
+    begun = time.monotonic()
+    worker.stdin.write("x")
+    worker.stdin.close()
+    assert worker.wait(10) == 1
+    assert time.monotonic() - begun < 10
+    wait(lambda: not child.exists() or "Z" in (child / "stat").read_text().split()[2])
+    worker.stdout.close()

@@ -24,6 +24,7 @@ from contract.kinds import JOB_REQUEST
 from contract.records import JobRecord
 from storage.names import result_name
 from storage.redis.jobs import JobStore
+from storage.stores import WEBHOOKS_AT_ONCE
 from worker.queue.webhooks import AddressRefused, WebhookSender, is_permitted, permitted_addresses
 
 TENANT = "lab"
@@ -113,11 +114,11 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLConte
     return server, ssl.create_default_context(cafile=str(place))
 
 
-def ended(jobs: JobStore, url: str | None, **fields: Any) -> str:
+def ended(jobs: JobStore, url: str | None, tenant: str = TENANT, **fields: Any) -> str:
     """The id of a job that has succeeded."""
     job = {"kind": "identification", "dataset": "ds_abc", "labels": {"trap": "µ"}, **fields}
     job_id = jobs.submit(
-        TENANT, JOB_REQUEST.validate_python({**job, "webhook": {"url": url} if url else None})
+        tenant, JOB_REQUEST.validate_python({**job, "webhook": {"url": url} if url else None})
     ).record.id
     jobs.claim(job_id, "worker", 30.0)
     assert jobs.succeed(job_id, 1, result_name(job_id, 1))
@@ -188,6 +189,22 @@ def test_a_receiver_that_is_down_is_told_when_it_is_up_again_by_whoever_then_run
     assert len(receiver.received) == 2, "refused once, then told, then not again"
     assert len({headers["webhook-id"] for headers, _ in receiver.received}) == 1
     assert len({body for _, body in receiver.received}) == 1
+
+
+def test_tenants_share_what_is_sent_at_once(open_jobs: Callable[..., JobStore]) -> None:
+    """300 receivers of one tenant that did not answer held up another's webhook for 40 s."""
+    jobs = open_jobs()
+    many = [ended(jobs, "https://silent.example/") for _ in range(WEBHOOKS_AT_ONCE + 10)]
+    other = ended(jobs, "https://prompt.example/", tenant="other")
+    first = [(each.tenant, each.record.id) for each in jobs.webhooks_due()]
+    assert first == [
+        ("other", other),
+        *((TENANT, job_id) for job_id in many[: WEBHOOKS_AT_ONCE - 1]),
+    ]
+    jobs.webhook_ended(other, delivered=True)
+    second = [each.record.id for each in jobs.webhooks_due()]
+    assert second == many[WEBHOOKS_AT_ONCE - 1 :]
+    assert not jobs.webhooks_due()
 
 
 def test_a_sender_that_dies_is_followed_by_another(jobs: JobStore) -> None:

@@ -31,9 +31,10 @@ def check_independent(data: Trajectories) -> None:
     moving = [i for i in range(d) if variable_name(i) not in constant]
     dependent: list[str] = []
     if moving:
-        _, singular, right = np.linalg.svd(centred[:, moving] / spread[moving], full_matrices=False)
+        relative = centred[:, moving] / spread[moving]
+        singular = np.linalg.svd(relative, compute_uv=False)
         if singular[-1] < 1e-6 * singular[0]:
-            part = np.abs(right[-1])
+            part = np.abs(np.linalg.svd(relative, full_matrices=False)[2][-1])
             dependent = [variable_name(moving[k]) for k in np.flatnonzero(part > 1e-3 * part.max())]
     if constant or dependent:
         what = (
@@ -119,6 +120,12 @@ def _likely_period(span: float) -> float:
     )
 
 
+LARGEST_NUMBER = 1e20
+"""Number in a term, of which a few in a product, with powers of the state, stay usual numbers."""
+
+LARGEST_VALUE = 1e100
+"""Value of a term, of which third powers are still doubles."""
+
 DEPENDENT_BELOW = 1e-7
 """Root mean square of the part of a term that earlier terms leave, below which it is dependent."""
 
@@ -127,7 +134,10 @@ MATERIAL = 1e-6
 
 
 def check_values(data: Trajectories, library: Library) -> None:
-    """Raise InvalidLibrary where a term has no finite value, naming it and the first sample."""
+    """Raise InvalidLibrary where a term has no value that can be computed with.
+
+    The message names the term and the first such sample.
+    """
     uncertain = [k for k in library.other if _may_fail(library.trees[k])]
     if not uncertain:
         return
@@ -136,27 +146,31 @@ def check_values(data: Trajectories, library: Library) -> None:
         internal = (states - np.array(library.origins)) / np.array(library.units)
         arguments = library.raw_arguments(internal)
         for k in uncertain:
-            bad = ~np.isfinite(evaluate(library.trees[k], arguments)) & np.isfinite(states).all(
-                axis=1
-            )
+            found = evaluate(library.trees[k], arguments)
+            bad = ~(np.abs(found) <= LARGEST_VALUE) & np.isfinite(states).all(axis=1)
             if bad.any():
                 row = int(np.argmax(bad))
+                value = (
+                    f"the value {found[row]:.3g}" if np.isfinite(found[row]) else "no finite value"
+                )
                 where = ", ".join(
                     f"{v} = {x:.6g}" for v, x in zip(library.variables, states[row], strict=True)
                 )
                 raise InvalidLibrary(
-                    f"The term {library.names[k]} has no finite value at {where} "
+                    f"The term {library.names[k]} has {value} at {where} "
                     f"(sample {first + row + 1}).",
                     hints=(
-                        "Remove it from library.extra_terms, or write it so that it is finite on "
-                        "all the data, e.g. sqrt(x^2+1) or 1/(1+x^2).",
+                        "Remove it from library.extra_terms, or write it so that it is finite, "
+                        "and less than 1e100, on all the data, e.g. sqrt(x^2+1) or 1/(1+x^2).",
                     ),
                 )
 
 
 def _may_fail(tree: Tree) -> bool:
-    """Return whether the value at some finite argument is not finite."""
+    """Return whether the value at some usual argument is too large or not finite."""
     match tree:
+        case Number(value):
+            return abs(value) > LARGEST_NUMBER
         case Call(function, argument):
             return function in ("log", "sqrt", "exp") or _may_fail(argument)
         case Binary("/", left, Number(value)):

@@ -8,7 +8,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.errors import ConstantData, TooFewSamples
+from worker.identification.errors import ConstantData, TooFewSamples, ValuesOutOfRange
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -17,6 +17,8 @@ CHUNK = 16_384
 """Samples per chunk, whose working arrays fit in the second-level cache."""
 
 MINIMUM_INCREMENTS = 50
+SMALLEST_SIZE, LARGEST_SIZE = 1e-30, 1e50
+"""Sizes of a state that is computed with: beyond 1e-40 and 1e95, powers of it are no doubles."""
 
 N_STEPS = 50_000
 """Number of sampling intervals that gives each share of them to half a percent."""
@@ -120,7 +122,7 @@ def measure_scales(data: Trajectories, period: float | None = None) -> Scales:
     times its half-width, so that trajectories that start far away count and one wild reading does
     not.
 
-    Raises TooFewSamples, ConstantData.
+    Raises TooFewSamples, ConstantData, ValuesOutOfRange.
     """
     n = data.n_increments
     if n < MINIMUM_INCREMENTS:
@@ -141,6 +143,12 @@ def measure_scales(data: Trajectories, period: float | None = None) -> Scales:
             f"The series is constant: all {count} samples equal {low:g} to rounding error. "
             "It does not vary, so there is nothing to identify.",
             hints=("Check which column holds the state (layout.state_columns).",),
+        )
+    if high - low < SMALLEST_SIZE or max(abs(low), abs(high)) > LARGEST_SIZE:
+        raise ValuesOutOfRange(
+            f"The values go from {low:g} to {high:g}. Their powers are not numbers that "
+            "a computer holds.",
+            hints=("Give the state in another unit.",),
         )
     stride = max(1, len(values) // 200_000)
     sample, mean, steps = np.asarray(values[::stride]), total / count, _sampled_steps(data)

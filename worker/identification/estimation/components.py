@@ -1,6 +1,7 @@
 """Supports and coefficients of every component, from equations of either kind."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -121,7 +122,17 @@ def solve(problem: Problem, equations: Equations, v: Any, *, briefly: bool = Fal
         problem.tell(f"choosing the terms of the drift of {name}")
         found = equations.of_drift(p, v)
         by_other = None if other is None else equations.of_drift(p, v, other)
-        drift.append(choose(found, by_other, library, n_windows, criterion, briefly=briefly))
+        drift.append(
+            choose(
+                found,
+                by_other,
+                library,
+                n_windows,
+                criterion,
+                ends=problem.ends,
+                briefly=briefly,
+            )
+        )
         condition = max(condition, found.condition)
     b, diffusion = [s.estimate for s in drift], {}
     noise: Floats | None = None
@@ -138,6 +149,11 @@ def solve(problem: Problem, equations: Equations, v: Any, *, briefly: bool = Fal
             noise = np.array([[line.at(selected.estimate.internal)]])
             noise_error = line.error(selected.estimate.internal_factor)
         diffusion[pair] = selected
+    if problem.ends and not any(library.degrees[k] == 0 for k in diffusion[0, 0].estimate.support):
+        scales = problem.scales
+        held = problem.ends.held_by_zero(scales.low, scales.high, scales.mean, scales.deviation)
+        if held != problem.ends:
+            return solve(replace(problem, ends=held), equations, v, briefly=briefly)
     return Solution(
         equations.rule,
         tuple(drift),

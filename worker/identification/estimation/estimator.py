@@ -1,8 +1,8 @@
 """The default estimator; read `identify` first.
 
-The trapezoid rule comes first; then a correction where residuals show measurement noise, or a finer
-rule where the step is too coarse. Sums of one variable are taken in cells (`cell_equations.py`),
-sums of several directly (`direct_equations.py`).
+The trapezoid rule comes first; then a correction for its own error and for measurement noise; of
+several variables a finer rule where the step is too coarse. Sums of one variable are taken in cells
+(`cell_equations.py`), sums of several directly (`direct_equations.py`).
 """
 
 from dataclasses import replace
@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 
 from worker.identification.checks.residuals import SIGNIFICANT, ResidualMoments
 from worker.identification.estimation.cell_equations import (
-    WINDOWS_FOR_WEIGHTS,
     CellEquations,
     gather_for,
-    walk,
 )
 from worker.identification.estimation.components import solve
 from worker.identification.estimation.direct_equations import joint_equations_of
@@ -31,6 +29,7 @@ from worker.identification.estimation.one_rule import (
     is_too_coarse,
     judged,
     mean_diffusion_and_rate,
+    without_rule_errors,
 )
 from worker.identification.estimation.possible_noise import (
     is_noisy,
@@ -40,7 +39,6 @@ from worker.identification.estimation.possible_noise import (
 from worker.identification.estimation.problem import Problem, at_longer_steps
 from worker.identification.estimation.trajectory_errors import compare_trajectories, wider_errors
 from worker.identification.sums.rules import (
-    ADAMS_MOULTON,
     RULES,
     SIMPSON,
     TRAPEZOID,
@@ -108,21 +106,12 @@ def _among_trajectories(fit: Fit) -> Fit:
 
 def _identify_one(problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHandling) -> Fit:
     plain = _compared(fitted(problem, RULES.get(rule, TRAPEZOID)))
+    if rule == "auto":
+        plain = without_rule_errors(plain)
     if noise == "none":
-        return _by_finer_rule(problem, rule, plain)
+        return plain
     corrected, below = through_noise_of_one(problem, plain, noise)
-    if corrected is not None:
-        return corrected
-    return with_noise_below(_by_finer_rule(problem, rule, plain), problem, below)
-
-
-def _by_finer_rule(problem: Problem, rule: RuleName | Literal["auto"], plain: Fit) -> Fit:
-    """Return the fit of one variable by a finer rule, where the trapezoid is too coarse."""
-    if rule == "auto" and is_too_coarse(plain):
-        for finer in (ADAMS_MOULTON, SIMPSON):
-            if _share_of_windows(problem, finer) > LEAST_SHARE:
-                return replace(fitted(problem, finer), raw=plain.raw)
-    return plain
+    return with_noise_below(plain, problem, below) if corrected is None else corrected
 
 
 def _identify_several(
@@ -214,16 +203,6 @@ def _fitted_at_longer_steps(problem: Problem, plain: Fit) -> Fit | None:
         ):
             return replace(fit, before_thinning=plain.raw)
     return None
-
-
-def _share_of_windows(problem: Problem, rule: SamplingRule) -> float:
-    """Return windows of the rule per pair of samples: few if steps are uneven or records short."""
-    each = (
-        sum(c.size for c in walk(problem, r, at_most=WINDOWS_FOR_WEIGHTS))
-        for r in (rule, TRAPEZOID)
-    )
-    windows, pairs = each
-    return windows / max(pairs, 1)
 
 
 def _fastest_rate(drift: Floats, sample: Sample) -> float:

@@ -84,6 +84,7 @@ class Fit(Solution):
     statistics       kernel sums of one variable
     variance         (n_nodes,) quadrature weights of the variance of its drift residuals
     sample           some of the windows of several variables
+    coarse_step      whether the trapezoid's own error exceeded the statistical one; it is removed
     trajectories     tests whether trajectories differ, by variable; empty where there is one
     equations        equations of all components, of type `components.Equations`
     covariances      covariances of their noise
@@ -106,6 +107,7 @@ class Fit(Solution):
     statistics: KernelStatistics | None = None
     variance: Floats | None = None
     sample: Sample | None = None
+    coarse_step: bool = False
     trajectories: tuple[TrajectoryTests, ...] = ()
     equations: Any = None
     covariances: Any = None

@@ -13,6 +13,7 @@ from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Integers, Scales, Trajectories
 from worker.identification.data.windows import Space
 from worker.identification.selection.best_subset import Estimate
+from worker.identification.selection.explosion import NO_ENDS, OpenEnds
 from worker.identification.selection.kernel_scores import KernelChoice
 from worker.identification.selection.support_selection import BIC, Criterion, RuleShift, Selected
 from worker.identification.sums.block_sums import Summing, sums_here
@@ -94,6 +95,7 @@ class Problem:
                        then `instruments` are used
     choice             choice of the instruments, where there was one
     walls              walls of one variable; windows that start near them are left out
+    ends               ends of the line of one variable at which no wall holds the process
     edges              sample numbers at which blocks begin, and the end; None: by default
     summing            function that takes the sums over all the data
     tell               function that is told the next step; an error that it raises ends the fit
@@ -111,6 +113,7 @@ class Problem:
     grid: tuple[Kernels, ...] | None = None
     choice: KernelChoice | None = None
     walls: Walls = NO_WALLS
+    ends: OpenEnds = NO_ENDS
     edges: Integers | None = None
     summing: Summing = sums_here
     tell: Callable[[str], None] = _tell_nobody

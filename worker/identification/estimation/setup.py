@@ -22,6 +22,7 @@ from worker.identification.errors import DimensionNotSupported, InvalidLibrary
 from worker.identification.estimation.kernel_choice import choose_instruments
 from worker.identification.estimation.noise_correction import NoiseHandling
 from worker.identification.estimation.problem import Problem, Structure, make_grid
+from worker.identification.selection.explosion import OpenEnds
 from worker.identification.selection.support_selection import BIC, Criterion
 from worker.identification.sums.block_sums import Summing, sums_here
 from worker.identification.sums.instruments import Instruments, make_instruments
@@ -152,7 +153,12 @@ def with_boundaries(problem: Problem, bounds: Sequence[Range]) -> Problem:
     """Add the reflecting boundaries that data of one variable show; on a circle there are none."""
     if problem.period is not None or problem.library.dimension > 1:
         return problem
-    return replace(problem, walls=find_walls(problem.data, bounds[0]))
+    walls = find_walls(problem.data, bounds[0])
+    low, high = bounds[0]
+    ends = OpenEnds(
+        bool(np.isinf([low, walls.low]).all()), bool(np.isinf([high, walls.high]).all())
+    )
+    return replace(problem, walls=walls, ends=ends)
 
 
 def states_of(data: Trajectories, space: Space) -> Floats:

@@ -13,18 +13,13 @@ from worker.identification.estimation.one_rule import mean_diffusion_and_rate
 from worker.identification.estimation.possible_noise import per_variance
 from worker.identification.estimation.problem import Problem
 from worker.identification.findings.finding import Finding, by_name
+from worker.identification.sums.rules import SIMPSON
 
 MATERIAL_STEP_ERROR = 0.03
 """Relative error from the sampling interval that is worth a warning."""
 
 MATERIAL_NOISE = 0.05
 """Share of the diffusion from which noise that is not excluded is worth a warning."""
-
-FINER_RULES = {
-    "adams-moulton": "a rule of fourth order (Adams–Moulton) through four samples",
-    "simpson": "Simpson's rule over two steps",
-}
-"""Sampling rules of higher order, in words."""
 
 
 def no_noise(fit: Fit) -> Iterator[Finding]:
@@ -100,12 +95,19 @@ def coarse_sampling(fit: Fit, library: Library) -> Iterator[Finding]:
             "as effective ones.",
             {"component": name, "term": term, "relative_error": relative},
         )
-    if fit.rule.name in FINER_RULES:
+    if fit.coarse_step:
         yield Finding(
-            f"{fit.rule.name}-rule",
+            "coarse-step-corrected",
             "The sampling interval is so coarse that the discretisation error of the trapezoid "
-            "rule would exceed the statistical error. The drift was integrated by "
-            f"{FINER_RULES[fit.rule.name]} instead.",
+            "rule exceeds the statistical error. It was calculated from the model and removed, so "
+            "that the estimates compare increments with what the model expects of them.",
+        )
+    if fit.rule.name == SIMPSON.name:
+        yield Finding(
+            "simpson-rule",
+            "The sampling interval is so coarse that the discretisation error of the trapezoid "
+            "rule would exceed the statistical error. The drift was integrated by Simpson's rule "
+            "over two steps instead.",
         )
 
 

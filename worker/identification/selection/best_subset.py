@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
 from worker.identification.regression import NormalEquations, estimated, wider_root
+from worker.identification.selection.explosion import NO_ENDS, OpenEnds, explodes, may_explode
 from worker.identification.selection.log_likelihood_gains import (
     Gains,
     Level,
@@ -69,7 +70,9 @@ class Curve:
     n_folds: int
 
 
-def searched(equations: NormalEquations, library: Library, costs: Floats) -> tuple[Level, ...]:
+def searched(
+    equations: NormalEquations, library: Library, costs: Floats, ends: OpenEnds = NO_ENDS
+) -> tuple[Level, ...]:
     """Look for the best supports of every size, from none to all.
 
     They are all supports of a small library. In a large one they are those next to a path of
@@ -81,12 +84,19 @@ def searched(equations: NormalEquations, library: Library, costs: Floats) -> tup
     ----------
     equations, library : normal equations, library of terms
     costs : (K,) cost of each term
+    ends : ends of the line at which a drift may explode
     """
     gains = Gains(equations, library)
     if library.size <= EXHAUSTIVE_UP_TO:
         return tuple(all_supports(gains, library.size))
     levels = list(stepwise(gains, library))
-    scores = [_best_at(level, library, costs) for level in levels]
+
+    def best_at(level: Level) -> tuple[float, Support]:
+        judged = judged_by(costs, level, equations, library, ends)
+        chosen = lowest_of_best(judged, level, library)[0]
+        return float(judged[chosen]), level.support(chosen)
+
+    scores = [best_at(level) for level in levels]
     seen: set[Support] = set()
     while True:
         _, best = max(scores, key=lambda found: (found[0], -len(found[1])))
@@ -96,14 +106,41 @@ def searched(equations: NormalEquations, library: Library, costs: Floats) -> tup
         for size, level in neighbours(gains, library, best):
             levels[size] = levels[size].with_others(level)
         for size in range(max(len(best) - 1, 0), min(len(best) + 2, len(levels))):
-            scores[size] = _best_at(levels[size], library, costs)
+            scores[size] = best_at(levels[size])
 
 
-def _best_at(level: Level, library: Library, costs: Floats) -> tuple[float, Support]:
-    """Return the score of the best support of one size, and the support."""
-    judged = level.gains - level.members @ costs
-    chosen = lowest_of_best(judged, level, library)[0]
-    return float(judged[chosen]), level.support(chosen)
+def judged_by(
+    costs: Floats,
+    level: Level,
+    equations: NormalEquations,
+    library: Library,
+    ends: OpenEnds,
+    window: float = EQUALLY_WELL,
+) -> Floats:
+    """Compute gains less costs of supports of one size (n,).
+
+    A drift that explodes pays for the term that would hold it back. Supports that are more than
+    `window` behind the best even so are not looked at.
+
+    Parameters
+    ----------
+    costs : (K,) cost of each term
+    level : supports of one size
+    equations, library : normal equations, library of terms
+    ends : ends of the line at which a drift may explode
+    window : difference of scores that matters
+    """
+    judged = np.asarray(level.gains - level.members @ costs)
+    if not ends:
+        return judged
+    price = float(costs.max())
+    for i in np.flatnonzero(judged > judged.max() - price - window):
+        support = level.support(int(i))
+        if may_explode(library, support):
+            found = coefficients_on(equations, library, support)
+            if found is not None and explodes(library, support, found[1], ends):
+                judged[i] -= price
+    return judged
 
 
 def selection_path(
@@ -112,6 +149,7 @@ def selection_path(
     library: Library,
     costs: Floats,
     *,
+    ends: OpenEnds = NO_ENDS,
     coefficients: bool = True,
 ) -> tuple[Candidate, ...]:
     """List the best support of every size, smallest first; equation (M11).
@@ -121,11 +159,12 @@ def selection_path(
     levels : supports that were looked at, by size
     equations, library : normal equations, library of terms
     costs : (K,) cost of each term
+    ends : ends of the line at which a drift may explode
     coefficients : whether to compute each candidate's coefficients and equivalent supports
     """
     path = []
     for level in levels:
-        judged = level.gains - level.members @ costs
+        judged = judged_by(costs, level, equations, library, ends)
         chosen, *others = lowest_of_best(judged, level, library)
         if np.isfinite(judged[chosen]):
             support = level.support(chosen)
@@ -142,8 +181,9 @@ def lowest_of_best(judged: Floats, level: Level, library: Library) -> list[int]:
     """List the positions of the supports of one size that fit equally well.
 
     The one of the lowest degree comes first, then the others, best first. The degree is that of the
-    polynomial, its highest power; among equals the powers' sum decides. By the sum alone {1, x³}
-    and {x, x²} are level, and sampling noise took the first in 3 of 5 records of x − x².
+    polynomial, its highest power; by the sum of all powers {1, x³} and {x, x²} are level, and
+    sampling noise took the first in 3 of 5 records of x − x². Among equals one whose powers are all
+    odd or all even is preferred, which x → −x leaves as it is, then that with the lowest sum.
 
     Parameters
     ----------
@@ -152,8 +192,11 @@ def lowest_of_best(judged: Floats, level: Level, library: Library) -> list[int]:
     """
     close = np.flatnonzero(judged >= judged.max() - EQUALLY_WELL)
     close = close[np.argsort(-level.gains[close], kind="stable")]
-    degrees = level.members[close] * _degrees(library)
-    chosen = int(np.lexsort((degrees.sum(axis=1), degrees.max(axis=1, initial=0)))[0])
+    members = level.members[close]
+    degrees = members * _degrees(library)
+    odd = (members & (_degrees(library) % 2 == 1)).sum(axis=1)
+    mixed = (odd > 0) & (odd < members.sum(axis=1))
+    chosen = int(np.lexsort((degrees.sum(axis=1), mixed, degrees.max(axis=1, initial=0)))[0])
     return [int(close[chosen]), *(int(i) for i in np.delete(close, chosen))]
 
 

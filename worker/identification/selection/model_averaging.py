@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
 from worker.identification.regression import NormalEquations
+from worker.identification.selection.best_subset import judged_by
+from worker.identification.selection.explosion import OpenEnds
 from worker.identification.selection.log_likelihood_gains import (
     Gains,
     Level,
@@ -56,6 +58,7 @@ def support_probabilities(
     own_costs: Floats,
     chosen: Support,
     excluded: Support,
+    ends: OpenEnds,
 ) -> dict[Support, float]:
     """Return the probabilities of the likely supports, the chosen one first, equation (M35).
 
@@ -67,18 +70,23 @@ def support_probabilities(
     own_costs : (K,) what a term must gain for being one of many of its degree
     chosen : selected support
     excluded : terms that depend on the sampling rule, which no support has
+    ends : ends of the line at which a drift may explode
     """
     gains = _considered(equations, library, levels, own_costs)
     gains |= gains_of(equations, library, [chosen])
     largest = max(gain for gain in gains.values() if np.isfinite(gain))
     costs = np.minimum(criterion_costs, cost_of_a_term(largest, library.size) + own_costs)
-    scores = {
-        support: gain - costs[list(support)].sum()
+    allowed = [
+        support
         for support, gain in gains.items()
         if np.isfinite(gain) and (support == chosen or not set(support) & set(excluded))
-    }
-    best = max(scores.values())
-    weights = {support: float(np.exp(score - best)) for support, score in scores.items()}
+    ]
+    members = np.zeros((len(allowed), library.size), dtype=bool)
+    for i, support in enumerate(allowed):
+        members[i, list(support)] = True
+    level = Level(members, np.array([gains[support] for support in allowed]))
+    scores = judged_by(costs, level, equations, library, ends, window=-log(UNLIKELY))
+    weights = dict(zip(allowed, np.exp(scores - scores.max()).tolist(), strict=True))
     ranked = sorted(weights, key=lambda support: -weights[support])[:MOST_SUPPORTS]
     total = sum(weights.values())
     kept = [s for s in ranked if s != chosen and weights[s] > UNLIKELY * total]

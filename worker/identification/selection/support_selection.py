@@ -24,6 +24,7 @@ from worker.identification.selection.best_subset import (
     searched,
     selection_path,
 )
+from worker.identification.selection.explosion import NO_ENDS, OpenEnds
 from worker.identification.selection.log_likelihood_gains import Level, Support
 from worker.identification.selection.model_averaging import support_probabilities
 from worker.identification.selection.stlsq import thresholding_path
@@ -141,6 +142,7 @@ def choose(
     n_windows: int,
     criterion: Criterion,
     *,
+    ends: OpenEnds = NO_ENDS,
     briefly: bool = False,
 ) -> Selected:
     """Choose the support that the criterion prefers, less the terms that depend on the rule.
@@ -152,6 +154,7 @@ def choose(
     library : library of terms
     n_windows : number of windows of the data
     criterion : method of selection
+    ends : ends of the line at which a drift may explode
     briefly : whether to return the estimate alone, without alternatives or coefficients of the path
 
     Raises
@@ -160,7 +163,7 @@ def choose(
     """
     costs = _costs(criterion, library, n_windows)
     best, path, curve, levels = _chosen(
-        equations, library, criterion, costs, coefficients=not briefly
+        equations, library, criterion, costs, ends, coefficients=not briefly
     )
     if criterion.method == "none":
         return Selected(
@@ -168,7 +171,9 @@ def choose(
         )
     rule_dependent: Support = ()
     if of_other_rule is not None:
-        wanted_by_other = _chosen(of_other_rule, library, criterion, costs, coefficients=False)[0]
+        wanted_by_other = _chosen(
+            of_other_rule, library, criterion, costs, ends, coefficients=False
+        )[0]
         rule_dependent = _rule_dependent_terms(
             equations, of_other_rule, library, best, wanted_by_other
         )
@@ -181,11 +186,12 @@ def choose(
     probabilities = support_probabilities(
         equations,
         library,
-        levels or searched(equations, library, costs),
+        levels or searched(equations, library, costs, ends),
         costs,
         _costs_of_choice(library),
         estimate.support,
         rule_dependent,
+        ends,
     )
     others = (
         (estimate_on(equations, library, support), weight)
@@ -205,6 +211,7 @@ def _chosen(
     library: Library,
     criterion: Criterion,
     costs: Floats,
+    ends: OpenEnds,
     *,
     coefficients: bool,
 ) -> tuple[Support, tuple[Candidate, ...], Curve | None, tuple[Level, ...]]:
@@ -213,6 +220,7 @@ def _chosen(
     The last are the supports that were looked at, by size; none for methods that look at others.
 
     costs          (K,) cost of each term
+    ends           ends of the line at which a drift may explode
     coefficients   whether to compute those along the path, which cost time
     """
     if criterion.method == "lasso_cv":
@@ -224,8 +232,8 @@ def _chosen(
     if criterion.method == "stlsq":
         path, best = thresholding_path(equations, library, criterion.z_threshold)
         return best, path, None, ()
-    levels = searched(equations, library, costs)
-    path = selection_path(levels, equations, library, costs, coefficients=coefficients)
+    levels = searched(equations, library, costs, ends)
+    path = selection_path(levels, equations, library, costs, ends=ends, coefficients=coefficients)
     return best_of(path).support, path, None, levels
 
 

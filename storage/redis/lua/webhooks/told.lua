@@ -1,5 +1,8 @@
--- Records that a webhook was delivered, or never will be: it is not due again.
--- KEYS  webhooks
-redis.call('ZREM', KEYS[1], ARGV[1])
+-- Records that a job's webhook was delivered, or never will be: it is not due again.
+local tenant = redis.call('HGET', 'job:' .. ARGV[1], 'tenant')
+if tenant then
+  redis.call('ZREM', webhooks_of(tenant), ARGV[1])
+  place_by_webhooks(tenant)
+end
 count(ARGV[2])
 return 1

@@ -106,7 +106,7 @@ def _units(process: DiffusionProcess, at: FloatArray) -> FloatArray:
     jacobian, noise = process.drift_jacobian(at[None])[0], process.diffusion(at[None])[0]
     if not (np.isfinite(jacobian).all() and np.isfinite(noise).all()):
         return np.ones(len(at))
-    rate = float(np.max(np.abs(np.linalg.eigvals(jacobian)))) or 1.0
+    rate = np.max(np.abs(np.linalg.eigvals(jacobian))) or np.float64(1)
     spread = np.diag(noise) + np.diag(jacobian @ noise @ jacobian.T) / rate**2
     if not np.all((spread > 0) & np.isfinite(spread)):
         return np.ones(len(at))

@@ -8,8 +8,9 @@ import pytest
 from celery import Celery
 
 from contract.messages import RUN_JOB, Message, broker_queue
-from service.queue import CeleryQueue
 from storage.redis.connection import connect
+from storage.redis.queue import CeleryQueue
+from storage.stores import StoreUnavailable
 
 MADE_UP = {"id", "root_id", "correlation_id", "reply_to", "delivery_tag", "origin"}
 """What is another with each message, or process."""
@@ -52,6 +53,6 @@ def test_message_is_the_one_that_celery_itself_would_send(redis_url: str) -> Non
 def test_a_broker_that_is_away_is_reported_at_once() -> None:
     queue = CeleryQueue("redis://127.0.0.1:1/0")
     started = time.monotonic()
-    with pytest.raises(Exception, match="Connection refused"):
+    with pytest.raises(StoreUnavailable, match="not available"):
         queue.publish(Message("job_1", 5.0))
     assert time.monotonic() - started < 5
