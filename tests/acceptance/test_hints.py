@@ -178,7 +178,7 @@ ROLLING = {"kind": "rolling", "parameters": LINEAR, "windows": {"count": 3, "sha
 def test_rolling_windows_over_several_variables(client: httpx.Client) -> None:
     data = csv(t=T, x=X, y=Y)
     found = answer(client, data, ROLLING)
-    assert found.code == "dimension-not-supported"
+    assert found.code == "invalid-request"
     assert "state_columns" in found.hints
     assert answer(client, data, ROLLING, state_columns="x").code is None
 
@@ -186,7 +186,7 @@ def test_rolling_windows_over_several_variables(client: httpx.Client) -> None:
 def test_rolling_windows_over_several_trajectories(client: httpx.Client) -> None:
     data = csv(run=np.arange(3000) // 1500, t=T, x=X)
     found = answer(client, data, ROLLING)
-    assert found.code == "dimension-not-supported"
+    assert found.code == "invalid-request"
     assert "id_column=none" in found.hints
     assert answer(client, data, ROLLING, id_column="none").code is None
     assert "one trajectory on its own" in found.hints
