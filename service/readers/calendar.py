@@ -77,6 +77,8 @@ def with_calendar(table: Table, layout: Layout, notes: Notes) -> tuple[Table, Co
     rest = [column for column in table.columns if column not in parts.values()]
     if decimal is not None:
         notes.assume(f"{decimal.title} is time in years: {titles} are its parts")
+        notes.place("time", f"a part of {decimal.title}", *parts.values())
+        notes.place("time", "is time in years", decimal)
         dated = replace(decimal, unit="year")
         columns = [dated if column is decimal else column for column in rest]
         return replace(table, columns=tuple(columns)), dated
@@ -92,6 +94,7 @@ def with_calendar(table: Table, layout: Layout, notes: Notes) -> tuple[Table, Co
         date_only=not of_day,
     )
     notes.assume(f"{titles} together are a date")
+    notes.place("time", "a part of the date", *parts.values())
     columns = sorted([dated, *rest], key=lambda column: column.position)
     return replace(table, columns=tuple(columns)), dated
 
@@ -352,6 +355,7 @@ def _elapsed(
     time = Column(first.position, first.name, "number", np.round(seconds, 9), unit="s")
     rest = [column for column in table.columns if column not in parts.values()]
     notes.assume(f"{titles} together are the elapsed time")
+    notes.place("time", "a part of the elapsed time", *parts.values())
     columns = sorted([time, *rest], key=lambda column: column.position)
     return replace(table, columns=tuple(columns)), time
 
@@ -393,6 +397,8 @@ def _months_side_by_side(table: Table, layout: Layout, notes: Notes) -> Table | 
     for k in range(len(values)):
         lines.start(k, table.lines[k // 12])
     notes.assume("each row is a year and each column a month: they are one series of months")
+    notes.place("time", "holds the years of the rows", year)
+    notes.place("state", "holds a month of each year", *months)
     time = Column(1, "month", "stamp", ticks, tick=1e-6, date_only=True)
     state = Column(2, "value", "number", np.asarray(values))
     return Table((time, state), lines, table.row_word)

@@ -6,9 +6,9 @@ import numpy as np
 
 from service.readers.clock import rises_evenly
 from service.readers.errors import layout_fault
-from service.readers.names import bare, split_unit
+from service.readers.names import bare, split_unit, words
 from service.readers.options import Layout
-from service.readers.table import Column, Flags, Integers, Table
+from service.readers.table import Column, Flags, Floats, Integers, Table
 
 
 def locate(given: str, names: Sequence[str | None], field: str) -> int:
@@ -79,6 +79,51 @@ def is_whole(column: Column) -> bool:
     values = column.numbers()
     present = values[~np.isnan(values)]
     return bool(len(present)) and bool(np.all(present == np.floor(present)))
+
+
+_FULL_TURNS = {
+    360.0: words("deg degree degrees ° º"),
+    2 * np.pi: words("rad radian radians"),
+    1.0: words("turn turns rev revolution revolutions cycle cycles"),
+}
+"""Units of angles, by the full turn in them."""
+_ANGLES = words(
+    "angle angles phase phases phi theta psi azimuth heading bearing direction orientation "
+    "dihedral torsion yaw winkel richtung"
+)
+
+
+def likely_period(
+    name: str | None, unit: str | None, values: Floats, joined: Flags
+) -> float | None:
+    """Return the full turn of a variable that looks like an angle; None where it does not.
+
+    values   (n,)                                                                       [state]
+    joined   (n - 1,) whether a step stays in one segment
+
+    Its values stay within one turn. Beyond that, a unit or a name of angles needs half of the turn
+    or a jump by a whole turn; without both, the values must fill the turn and jump by it twice,
+    with no step of a middle length.
+    """
+    bare_name, of_name = split_unit(name) if name else ("", None)
+    written = {bare(text) for text in (unit, of_name) if text}
+    by_unit = [turn for turn, units in _FULL_TURNS.items() if written & units]
+    named = bool(_ANGLES & set(bare(bare_name).split("_")))
+    low, high = float(values.min()), float(values.max())
+    steps = np.abs(np.diff(values)[joined])
+    for turn in by_unit or (2 * np.pi, 360.0):
+        slack = 1e-3 * turn
+        centred = low >= -turn / 2 - slack and high <= turn / 2 + slack
+        if not centred and not (low >= -slack and high <= turn + slack):
+            continue
+        n_whole = int(np.count_nonzero(steps > 0.75 * turn))
+        n_middle = int(np.count_nonzero((steps > 0.25 * turn) & (steps <= 0.75 * turn)))
+        if by_unit or named:
+            if high - low > turn / 2 or (n_whole and not n_middle):
+                return float(turn)
+        elif high - low > 0.95 * turn and n_whole > 1 and not n_middle:
+            return float(turn)
+    return None
 
 
 def inside(groups: Integers | None, n: int) -> Flags:

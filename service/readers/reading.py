@@ -15,6 +15,7 @@ from grammar.names import symbols_of
 from grammar.terms import variable_name
 from service.readers.columns import record_of
 from service.readers.errors import UnreadableData, layout_fault
+from service.readers.evidence import likely_period
 from service.readers.formats import csv
 from service.readers.formats.arrays import (
     record_of_array,
@@ -26,7 +27,7 @@ from service.readers.formats.sniffing import Format
 from service.readers.names import is_position, split_unit, standard_time_unit
 from service.readers.options import Layout, Limits, Notes
 from service.readers.segments import Segmented, segmented
-from service.readers.table import Floats, Record, Variable
+from service.readers.table import Flags, Floats, Record, Variable
 
 _HEADER_BYTES = 128
 """Bytes of the header that `numpy.save` writes before an array."""
@@ -263,6 +264,7 @@ def report_of(
         "state_unit": layout.state_unit,
         "axes": layout.axes,
         "gap_factor": layout.gap_factor,
+        "ignored_columns": layout.ignored_columns,
         **record.resolved,
     }
     return {
@@ -280,6 +282,8 @@ def report_of(
                 zip(record.variables, _symbols(record.variables), strict=True)
             )
         ],
+        "columns": list(record.columns),
+        "likely_periods": _likely_periods(read, record.variables),
         "time_unit": record.time_unit,
         "n_trajectories": read.n_trajectories,
         "n_segments": len(read.segments),
@@ -315,10 +319,24 @@ def _symbols(variables: Sequence[Variable]) -> tuple[str, ...]:
     return symbols_of(distinct)
 
 
-def _steps(read: Segmented) -> Floats:
+def _likely_periods(read: Segmented, variables: Sequence[Variable]) -> dict[str, float]:
+    within = _within(read)
+    periods = {
+        variable_name(j): likely_period(variable.column, variable.unit, read.states[:, j], within)
+        for j, variable in enumerate(variables)
+    }
+    return {name: period for name, period in periods.items() if period is not None}
+
+
+def _within(read: Segmented) -> Flags:
+    """Flag the steps (n - 1,) that stay in one segment."""
     within = np.ones(len(read.times) - 1, dtype=bool)
     within[read.segments[1:, 0] - 1] = False
-    return np.asarray(np.diff(read.times)[within])
+    return within
+
+
+def _steps(read: Segmented) -> Floats:
+    return np.asarray(np.diff(read.times)[_within(read)])
 
 
 def _sampling(steps: Floats, read: Segmented) -> dict[str, Any]:

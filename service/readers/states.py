@@ -49,9 +49,10 @@ class _Left:
     columns: list[Column]
     notes: Notes
 
-    def drop(self, columns: Sequence[Column], reason: str) -> None:
+    def drop(self, columns: Sequence[Column], reason: str, role: str = "ignored") -> None:
         """Leave columns out and say so."""
         if columns:
+            self.notes.place(role, reason, *columns)
             titles = ", ".join(column.title for column in columns)
             verb = "is" if len(columns) == 1 else "are"
             was = "was" if len(columns) == 1 else "were"
@@ -65,6 +66,7 @@ class _Left:
             f"{column.title} {reason} It was left out; name it in state_columns to keep it.",
             column=column.key,
         )
+        self.notes.place("ignored", reason.rstrip("."), column)
         self.columns = [other for other in self.columns if other is not column]
 
 
@@ -121,8 +123,10 @@ def _without_words(texts: Sequence[Column], notes: Notes) -> None:
                 "ignored-column",
                 f"{column.title} does not hold numbers and was ignored.{_grouped(column)}",
             )
+            notes.place("ignored", "does not hold numbers", column)
         else:
             notes.assume(f"{column.title} holds the same text in every row and was ignored")
+            notes.place("ignored", "holds the same text in every row", column)
 
 
 def _nothing_left(found: Clocked, others: Sequence[Column]) -> UnreadableData:
@@ -187,11 +191,12 @@ def _without_properties(left: _Left, found: Clocked) -> None:
             f"price and what is derived from them are nearly the same series; {closing.title} "
             "alone was read. Choose others with state_columns.",
         )
+        left.notes.place("ignored", f"nearly the same series as {closing.title}", *out)
         left.columns = keep
         return
     errors = [column for column in left.columns if column.name and is_error(column.name)]
     if len(errors) < len(left.columns):
-        left.drop(errors, "an error or a measure of quality, not a state")
+        left.drop(errors, "an error or a measure of quality, not a state", role="error")
     axes = [column for column in left.columns if axis_of(column.name) is not None]
     properties = [
         column
@@ -236,6 +241,7 @@ def _without_empty(left: _Left, found: Clocked) -> None:
                 f"{column.title} is constant: every sample is {value:.6g}. It was left out.",
                 column=column.key,
             )
+            left.notes.place("ignored", f"is constant: every sample is {value:.6g}", column)
         left.columns = [column for column in left.columns if column not in constant]
 
 

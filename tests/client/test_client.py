@@ -87,6 +87,20 @@ class TestInstallation:
 
         assert asyncio.run(the_same()) == [float(gap) for gap in rolling.gaps]
 
+    def test_what_has_no_single_window_is_refused_before_the_job(self, client: Client) -> None:
+        x = np.random.default_rng(3).normal(size=(200, 2))
+        before = [job["id"] for job in client.jobs(kind="rolling")]
+        both = {"position": x[:, 0], "speed": x[:, 1]}
+        names = ["position", "speed"]
+        with pytest.raises(InvalidRequest, match=r"one variable, .* has 2: position, speed") as two:
+            client.roll(both, dt=0.1, state_columns=names, progress=False)
+        assert two.value.hints == (
+            "Upload the data again with one column: state_columns=position.",
+        )
+        with pytest.raises(InvalidRequest, match="one trajectory, and the dataset has 2"):
+            client.roll([x[:, 0], x[:, 1]], dt=0.1, progress=False)
+        assert [job["id"] for job in client.jobs(kind="rolling")] == before
+
     def test_one_record_under_several_sets_of_parameters(
         self, client: Client, served: Served
     ) -> None:
@@ -153,6 +167,14 @@ class TestInstallation:
             client.identify([0.0, 0.3, -0.1, 0.2], dt=1.0, progress=False)
         assert (failed.value.code, bool(failed.value.hints)) == ("too-few-samples", True)
         assert failed.value.job_id.startswith("job_")
+
+    def test_an_upload_is_read_again_under_another_layout(self, client: Client) -> None:
+        first = client.upload(np.random.default_rng(0).normal(size=(50, 2)), dt=1)
+        again = client.read(first["id"], state_columns="2", dt=0.5)
+        assert len(first["report"]["variables"]) == 2
+        assert [v["column"] for v in again["report"]["variables"]] == ["column 2"]
+        assert again["report"]["dt"]["median"] == 0.5
+        assert again["sha256"] == first["sha256"]
 
     def test_refusals_are_types_with_the_place_and_hints(
         self, client: Client, tmp_path: Path

@@ -235,7 +235,7 @@ def rows_are_trajectories(
     if layout.orientation is not None:
         return layout.orientation == "rows"
     n_rows, n_columns = matrix.shape
-    if layout.time_column or layout.id_column or layout.state_columns:
+    if any((layout.time_column, layout.id_column, layout.state_columns, layout.ignored_columns)):
         return False
     if n_columns <= _MANY_COLUMNS and not (wide_is_rows and n_columns > max(n_rows, 2)):
         return False

@@ -23,6 +23,8 @@ from service.readers.options import Layout, Limits, Notes
 from service.readers.table import Column, Floats, Lines, Table
 from service.readers.timestamps import column_of_stamps
 
+_FIRST_ROWS = 4
+"""Number of rows of which the cells of unread columns are kept, for the report."""
 _COMMENT_HEADS = frozenset(mark[0] for mark in MARKS)
 
 
@@ -34,6 +36,7 @@ class ColumnParser:
         self.dialect = dialect
         self.limits = limits
         self.lines = Lines()
+        self.first_rows: list[list[str]] = []
         self.n_rows = 0
         self.n_blank = 0
         self.n_headers = 0
@@ -46,6 +49,8 @@ class ColumnParser:
         self.ragged = _rows_may_differ(dialect, layout)
         self.numbers: list[Floats] = []
         self.stamps: dict[int, list[list[str]]] = {j: [] for j in self.stamped}
+        self.joined: set[int] = set()
+        """Columns with the time of day to the dates of the column before them."""
         self.codes: dict[int, list[list[int]]] = {j: [] for j in self.worded}
         self.labels: dict[int, dict[str, int]] = {j: {} for j in self.worded}
 
@@ -56,6 +61,7 @@ class ColumnParser:
             return
         if self.n_rows == 0:
             self.lines = Lines([0], [numbers[0]])
+            self.first_rows = [self.dialect.cells(line) for line in kept[:_FIRST_ROWS]]
         if numbers[-1] - numbers[0] == len(kept) - 1:
             self.lines.start(self.n_rows, numbers[0])
         else:
@@ -83,7 +89,7 @@ class ColumnParser:
         matrix = np.concatenate(self.numbers) if self.numbers else np.empty((0, 0))
         self.numbers.clear()
         names, units = self.dialect.names, self.dialect.units
-        columns = []
+        columns, unread = [], []
         for j in range(max(width, len(self.dialect.kinds))):
             name = names[j] if names is not None and j < len(names) else ""
             unit = units[j] if j < len(units) else None
@@ -98,12 +104,27 @@ class ColumnParser:
                 codes = np.fromiter(chain(*self.codes[j]), dtype=np.int64)
                 labels = tuple(self.labels[j])
                 columns.append(Column(j + 1, name or None, "text", codes, labels=labels))
+            else:
+                unread.append(self._unread(j, name or None, unit, notes))
         if self.n_headers:
             times = "once" if self.n_headers == 1 else f"{self.n_headers} times"
             notes.assume(f"the header is repeated {times} between the data and was ignored there")
         if self.n_blank:
             notes.assume(f"{self.n_blank} blank lines between the data were ignored")
-        return Table(tuple(columns), self.lines)
+        return Table(tuple(columns), self.lines, unread=tuple(unread))
+
+    def _unread(self, j: int, name: str | None, unit: str | None, notes: Notes) -> Column:
+        """Make a column of the first values alone."""
+        cells = [row[j] if j < len(row) else "" for row in self.first_rows]
+        if self.dialect.kinds[j] in ("number", "missing"):
+            values = np.asarray([_number_or_nan(cell, self.dialect) for cell in cells])
+            return Column(j + 1, name, "number", values, unit or split_unit(name or "")[1])
+        if self.dialect.kinds[j] == "stamp" and j not in self.joined:
+            return column_of_stamps(cells, j + 1, name, self.lines, Notes())
+        column = Column(j + 1, name, "text", np.arange(len(cells)), labels=tuple(cells))
+        if j in self.joined:
+            notes.place("time", "holds the time of the dates before it", column)
+        return column
 
     def _data_lines(self, first_line: int, lines: list[str]) -> tuple[Sequence[int], list[str]]:
         start = max(0, self.dialect.first_line - first_line)
@@ -217,6 +238,7 @@ class ColumnParser:
                     f"{day} {row[j].strip()}" for day, row in zip(days[-1], rows, strict=True)
                 ]
                 self.stamps.pop(j)
+                self.joined.add(j)
                 self.stamped = [k for k in self.stamped if k != j]
             elif j in self.stamps:
                 self.stamps[j].append([row[j].strip() for row in rows])
@@ -242,18 +264,23 @@ _WORDS = {delimiter: _missing_words(delimiter) for delimiter in (None, "\t", ","
 def _wanted(dialect: Dialect, layout: Layout) -> set[int]:
     """Return the indices of the columns to read: all, or the ones that the layout needs."""
     everything = set(range(len(dialect.kinds)))
-    if layout.state_columns is None or layout.orientation == "rows":
+    if layout.orientation == "rows":
         return everything
     names = [
         dialect.names[j] if dialect.names is not None and j < len(dialect.names) else None
-        for j in sorted(everything)
+        for j in range(len(dialect.kinds))
     ]
+    ignored = layout.ignored_columns or ()
+    everything -= {locate(given, names, "ignored_columns") for given in ignored}
+    if layout.state_columns is None:
+        return everything
     wanted = {locate(given, names, "state_columns") for given in layout.state_columns}
     if layout.time_column is not None:
         wanted.add(locate(layout.time_column, names, "time_column"))
     if layout.id_column is not None:
         wanted.update(located_all(layout.id_column, names))
-    return wanted | {j for j in everything if dialect.kinds[j] == "stamp" or has_role(names[j])}
+    roles = {j for j in everything if dialect.kinds[j] == "stamp" or has_role(names[j])}
+    return (wanted & everything) | roles
 
 
 def _rows_may_differ(dialect: Dialect, layout: Layout) -> bool:
@@ -296,6 +323,13 @@ def _number(cell: str, number: int, j: int, dialect: Dialect) -> float:
     if np.isinf(value):
         raise UnreadableData(f"{place}: the value is infinite.", "Write NaN for a missing value.")
     return value
+
+
+def _number_or_nan(cell: str, dialect: Dialect) -> float:
+    try:
+        return number_of(cell, dialect.decimal)
+    except ValueError:
+        return float("nan")
 
 
 def _padded(block: Floats, width: int) -> Floats:

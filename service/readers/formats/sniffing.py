@@ -58,6 +58,11 @@ _EXTENSIONS: dict[str, Format] = {f".{form}": form for form in get_args(Format) 
 _EXTENSIONS[".feather"] = "arrow"
 
 
+def media_type_of(form: str) -> str:
+    """Return the media type by which a file is read in this format again."""
+    return next(names.split()[0] for known, names in _SPELLINGS if known == form)
+
+
 def format_of(head: bytes, media_type: str | None, filename: str | None) -> Format:
     """Recognise the format of an upload that starts with `head` (a few kilobytes).
 

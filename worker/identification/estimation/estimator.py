@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.checks.residuals import SIGNIFICANT, ResidualMoments
+from worker.identification.checks.state_dependent_steps import steps_depend_on_state
 from worker.identification.estimation.cell_equations import (
     CellEquations,
     gather_for,
@@ -59,13 +60,20 @@ LEAST_SHARE = 0.8
 def identify(problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHandling) -> Fit:
     """Identify drift and diffusion. Raises NoDataUnderKernels.
 
+    Where the sampling interval depends on the state, windows of equal steps are chosen by what the
+    path does in them, and only a rule over single steps is right: the others are not used unless
+    they are asked for by name, and neither noise nor the trapezoid's own error is corrected for.
+
     Parameters
     ----------
     problem : data, library and instruments
     rule : name of the sampling rule; `auto` lets the residuals decide
     noise : treatment of measurement noise
     """
-    problem = _without_long_steps(problem)
+    if steps_depend_on_state(problem.data, problem.space):
+        problem, noise = replace(problem, informative=True), "none"
+    else:
+        problem = _without_long_steps(problem)
     if problem.library.dimension == 1:
         return _among_trajectories(_identify_one(problem, rule, noise))
     return _among_trajectories(_identify_several(problem, rule, noise))
@@ -106,7 +114,7 @@ def _among_trajectories(fit: Fit) -> Fit:
 
 def _identify_one(problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHandling) -> Fit:
     plain = _compared(fitted(problem, RULES.get(rule, TRAPEZOID)))
-    if rule == "auto":
+    if rule == "auto" and not problem.informative:
         plain = without_rule_errors(plain)
     if noise == "none":
         return plain
@@ -149,7 +157,7 @@ def _without_noise(
     if persistent:
         # V holds the residuals' size only; the blocks of the record hold all their covariance.
         plain = fitted(problem, replace(asked, persistent=True), plain)
-    if rule == "auto" and is_too_coarse(plain):
+    if rule == "auto" and not problem.informative and is_too_coarse(plain):
         finer = fitted(problem, SIMPSON, plain)
         if finer.n_windows > LEAST_SHARE * plain.n_windows:
             return finer

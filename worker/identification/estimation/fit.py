@@ -73,6 +73,8 @@ class Fit(Solution):
     n_windows        number of windows
     longest_step     step beyond which increments were left out [time]
     least_step       least step of a record thinned for its persistent residuals, else 0 [time]
+    informative      whether the sampling interval depends on the state; no rule was then chosen
+                     that takes only windows of equal steps
     before_thinning  residuals before the thinning, by variable
     scores           tests of what the drift leaves out, by variable; empty where not made
     noise_free       variables whose increments hold no noise of their own
@@ -98,6 +100,7 @@ class Fit(Solution):
     n_windows: int
     longest_step: float
     least_step: float = 0.0
+    informative: bool = False
     before_thinning: tuple[ResidualMoments, ...] = ()
     scores: tuple[ScoreTests, ...] = ()
     noise_free: tuple[int, ...] = ()

@@ -77,6 +77,7 @@ def judged(problem: Problem, equations: Equations, v: Any, plain: Fit | None) ->
         n_windows=equations.n_windows,
         longest_step=problem.longest_step,
         least_step=problem.least_step,
+        informative=problem.informative,
         scores=residuals.scores,
         noise_free=noise_free,
         choice=problem.choice,

@@ -44,6 +44,28 @@ def no_noise(fit: Fit) -> Iterator[Finding]:
         )
 
 
+def state_dependent_steps(fit: Fit) -> Iterator[Finding]:
+    """Warn of sampling intervals that depend on the state."""
+    if not fit.informative:
+        return
+    unused = (
+        "Simpson's rule was asked for and takes only windows of equal steps, which such a clock "
+        "chooses by what the path does in them: the estimates are biased. Leave sampling_rule out."
+        if fit.rule.windows.even
+        else "Corrections for measurement noise, rounding and coarse steps would choose intervals "
+        "by what the path does in them, or suppose the same intervals in every state. They were "
+        "not used, and no interval was left out."
+    )
+    yield Finding(
+        "state-dependent-steps",
+        "The sampling interval depends on the state: where the path is, the interval before or "
+        "after it is longer or shorter than elsewhere, as with samples taken at events (jumps, "
+        f"reactions, transactions) or with an instrument that adapts its rate. {unused} If the "
+        "state at even times is known, e.g. because it stays constant between events, upload that "
+        "instead.",
+    )
+
+
 def long_steps(fit: Fit, problem: Problem) -> Iterator[Finding]:
     """Warn of sampling intervals that were too long for the sampling rule."""
     limit, steps = fit.longest_step, problem.scales.steps
