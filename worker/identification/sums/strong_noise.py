@@ -32,7 +32,7 @@ class StrongNoise:
 
 
 def strong_noise(data: Trajectories, scales: Scales, period: float | None) -> StrongNoise | None:
-    """Estimate noise from displacements (M50); None where single steps show the process.
+    """Estimate noise from displacements (M52); None where single steps show the process.
 
     It needs no drift: the slope of one that is fitted to such noise takes up its correlation.
 
