@@ -201,6 +201,14 @@ def layout_fields(*without: str) -> list[Field]:
     return [field for field in _document("layout", None) if field.path not in without]
 
 
+@cache
+def labels() -> dict[str, str]:
+    """Return the label of every parameter of an identification, by its path."""
+    basic, groups = job_fields({"x": "x"})
+    fields = [*basic, *(field for group in groups.values() for field in group)]
+    return {field.path: field.label for field in fields}
+
+
 def _heading(steps: Sequence[str]) -> str:
     if len(steps) > 2:
         return steps[1].replace("_", " ").capitalize()

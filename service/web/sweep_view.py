@@ -1,10 +1,12 @@
 """The view of a sweep: a table with one row for each set of parameters."""
 
-import json
+from collections.abc import Mapping
+from typing import Any
 
 from markupsafe import Markup
 
 from contract.sweep import SweepResult
+from service.web.forms import labels
 from service.web.numbers import count, with_interval
 from service.web.result_view import ResultView, data_in_words
 from service.web.tables import Table, inverted
@@ -20,11 +22,25 @@ def sweep_view(result: SweepResult) -> ResultView:
     )
 
 
+def changes_in_words(parameters: Mapping[str, Any], inside: str = "parameters") -> str:
+    """Write a set of parameters with the labels of their fields: `Polynomial degree: 6`."""
+    said = []
+    for name, value in parameters.items():
+        place = f"{inside}/{name}"
+        if isinstance(value, Mapping):
+            said.append(changes_in_words(value, place))
+        else:
+            listed = isinstance(value, list | tuple)
+            text = ", ".join(map(str, value)) if listed else str(value)
+            said.append(f"{labels().get(place, name)}: {text}")
+    return "; ".join(said)
+
+
 def sets_of_parameters(result: SweepResult) -> Table:
     """Tabulate each set's changed parameters, its equations and its slowest relaxation time."""
     rows: list[tuple[str | Markup, ...]] = []
     for item in result.items:
-        put = json.dumps(item.parameters, ensure_ascii=False) if item.parameters else "unchanged"
+        put = changes_in_words(item.parameters) or "unchanged"
         if item.model is None or item.generator is None:
             rows.append((put, "–", "–", "–", "–" if item.error is None else item.error.detail))
             continue

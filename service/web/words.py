@@ -8,7 +8,7 @@ import re
 from functools import cache
 from typing import Any
 
-from service.web.forms import job_fields, layout_fields
+from service.web.forms import labels, layout_fields
 
 ADDRESSES = (
     (r"GET /v1/jobs lists (your jobs|yours)\.", "The page Jobs lists yours."),
@@ -31,9 +31,7 @@ SINGLE = ("sampling_rule", "diffusion_structure", "measurement_noise", "state_co
 def table() -> list[tuple[str, str]]:
     """List patterns and replacements, in the order in which they are applied."""
     found = [*ADDRESSES, PERIOD]
-    groups = job_fields({"x": "x"})
-    fields = [*groups[0], *(field for group in groups[1].values() for field in group)]
-    named = {field.path.removesuffix("/x"): field.label for field in fields}
+    named = {path.removesuffix("/x"): label for path, label in labels().items()}
     named |= {f"layout/{field.path}": field.label for field in layout_fields()}
     named |= {"parameters/periodic": "Period", "parameters/domain": "Bounds"}
     for path, label in sorted(named.items(), key=lambda item: -len(item[0])):

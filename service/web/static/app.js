@@ -266,6 +266,7 @@ async function showJob(id, signal) {
     by('running-id').textContent = record.id;
     by('cancel').onclick = () => request(`/v1/jobs/${job}/cancel`, { method: 'POST' }).catch((error) => explain(by('outcome'), error));
     reveal('job', name);
+    told = null;
     tell(record);
     const stop = keepTime(record, signal);
     for await (const change of changes(job, signal)) tell(change);
@@ -287,7 +288,7 @@ function tell({ state, progress, lost }) {
     by('stage').textContent = 'The service cannot be reached. The job may go on; trying again …';
     return;
   }
-  told = { state, fraction: progress.fraction };
+  told = { state, fraction: progress.fraction, at: told?.fraction === progress.fraction ? told.at : now() };
   by('progress').value = progress.fraction;
   const said = state === 'queued' ? 'Waiting for a worker' : [progress.stage, progress.message].filter(Boolean).join(': ');
   if (by('stage').textContent !== said) by('stage').textContent = said;

@@ -12,12 +12,14 @@ const TELLING = 0.15;
 
 /**
  * Elapsed and remaining time in words.
- * `now` and `since` are in milliseconds, `estimate` in seconds or null where none is known.
+ * `since`, `at` when `fraction` was reached, and `now` are in milliseconds, `estimate` in seconds or null where none is known.
  */
-export function elapsedInWords({ state, fraction, since, now, estimate }) {
+export function elapsedInWords({ state, fraction, since, at, now, estimate }) {
   const elapsed = Math.max(0, (now - since) / 1000), said = `${inWords(Math.floor(elapsed))} elapsed`;
   if (state !== 'running') return said;
-  const left = fraction >= TELLING ? (elapsed * (1 - fraction)) / fraction : estimate === null ? null : estimate - elapsed;
+  // Progress stands still within a stage: what is left does not grow meanwhile.
+  const needed = (at - since) / 1000 / fraction;
+  const left = fraction >= TELLING && at > since ? needed - elapsed : estimate === null ? null : estimate - elapsed;
   if (left === null) return said;
   return left < 1 ? `${said}, longer than estimated` : `${said}, about ${inWords(Math.ceil(left))} remaining`;
 }

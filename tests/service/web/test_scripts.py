@@ -146,9 +146,26 @@ def test_a_sum_becomes_its_terms(text: str, terms: dict[str, float]) -> None:
 def test_a_running_job_says_how_long_it_takes(
     state: str, fraction: float, seconds: float, estimate: float | None, said: str
 ) -> None:
-    given = {"state": state, "fraction": fraction, "since": 0, "now": 1000 * seconds}
+    given = {"state": state, "fraction": fraction, "since": 0, "at": 1000 * seconds}
+    given |= {"now": 1000 * seconds}
     call = f"elapsedInWords({json.dumps(given | {'estimate': estimate})})"
     assert answers(f"({{ elapsedInWords }}) => {call}", "clock.js") == said
+
+
+def test_what_is_left_does_not_grow_while_progress_stands_still() -> None:
+    given = {"state": "running", "fraction": 0.5, "since": 0, "at": 10_000, "estimate": None}
+    said = [
+        answers(
+            f"({{ elapsedInWords }}) => elapsedInWords({json.dumps(given | {'now': now})})",
+            "clock.js",
+        )
+        for now in (10_000, 14_000, 25_000)
+    ]
+    assert said == [
+        "10 s elapsed, about 10 s remaining",
+        "14 s elapsed, about 6 s remaining",
+        "25 s elapsed, longer than estimated",
+    ]
 
 
 def path(**changes: Any) -> str:
