@@ -59,8 +59,9 @@ def of_residuals(fit: Fit, p: int, problem: Problem) -> Iterator[Finding]:
     if p in fit.noise_free:
         return
     if fit.scores:
-        gain, explained = max(c.gain for c in fit.drift[p].path), _explained(fit, p)
-        yield from (f for f in _left_out(fit.scores[p], gain) if f.code not in explained)
+        explained = _explained(fit, p)
+        found = left_out(fit.scores[p], gain_of_drift(fit, p))
+        yield from (f for f in found if f.code not in explained)
     if not fit.exposure:
         yield from _persistent(fit.raw[p])
     moments, raw = fit.residuals[p], fit.raw[p]
@@ -153,10 +154,21 @@ def _explained(fit: Fit, p: int) -> set[str]:
     return found
 
 
-def _left_out(scores: ScoreTests, gain: float) -> Iterator[Finding]:
+def gain_of_drift(fit: Fit, p: int) -> float:
+    """Return the log-likelihood that the drift of a variable gains over none."""
+    return max(c.gain for c in fit.drift[p].path)
+
+
+def left_out(scores: ScoreTests, gain: float) -> Iterator[Finding]:
     """Warn where the drift leaves something out, or the noise changes.
 
-    The missing part must add more than a hundredth to the drift's own gain."""
+    The missing part must add more than a hundredth to the drift's own gain.
+
+    Parameters
+    ----------
+    scores : tests of a record or a part of it
+    gain : log-likelihood that the drift gains there over none
+    """
     past = max(abs(v) for v in scores.past)
     stages = scores.drift_stages
     moving = abs(scores.trend)
@@ -201,23 +213,6 @@ def _left_out(scores: ScoreTests, gain: float) -> Iterator[Finding]:
 def _is_material(score: float, gain: float) -> bool:
     """Check whether a score is significant, and adds a hundredth to the drift's own gain."""
     return abs(score) > SCORE_LIMIT and score**2 / 2 > 0.01 * gain
-
-
-def moving_baseline(fit: Fit) -> Iterator[Finding]:
-    """Warn of windows along a time series of one variable whose level moves.
-
-    A drift that changes otherwise is what windows are for.
-    """
-    (scores,), gain = fit.scores, max(c.gain for c in fit.drift[0].path)
-    past = max(abs(v) for v in scores.past)
-    if _is_material(scores.trend, gain) and abs(scores.trend) > past:
-        yield Finding(
-            "trend",
-            "The record has a trend: its level moves, and the windows' coefficients, fixed points "
-            "and spectral gaps describe the trend rather than the process. Remove it (detrend, or "
-            "subtract a moving baseline that is longer than a window) and roll again.",
-            {"z": scores.trend},
-        )
 
 
 def _persistent(residuals: ResidualMoments) -> Iterator[Finding]:
