@@ -261,7 +261,7 @@ def test_the_record_and_its_windows_are_checked_as_an_identification_is() -> Non
     slow, kicks = np.zeros(n), 0.1 * np.sqrt(DT) * np.random.default_rng(1).standard_normal(n)
     for k in range(1, n):
         slow[k] = slow[k - 1] * (1 - DT / 8) + kicks[k]
-    season = 0.8 * np.sin(2 * np.pi * DT * np.arange(n) / 20)
+    season = 0.8 * np.sin(2 * np.pi * DT * np.arange(n) / 60)
     windows = {"count": 20, "share": 0.1}
     assert codes(driven(still, even, 10), **windows) == set()
     assert "memory" in codes(driven(season, 0.6 * even, 11), **windows)
