@@ -265,7 +265,7 @@ def test_the_record_and_its_windows_are_checked_as_an_identification_is() -> Non
     windows = {"count": 20, "share": 0.1}
     assert codes(driven(still, even, 10), **windows) == set()
     assert "memory" in codes(driven(season, 0.6 * even, 11), **windows)
-    assert "memory" in codes(driven(10 * slow, even, 12), **windows)
+    assert "memory" in codes(driven(4 * slow, even, 12), **windows)
     assert "trend" in codes(driven(np.linspace(0, 4, n), even, 13), **windows)
 
 
