@@ -128,6 +128,7 @@ def show(result: dict[str, Any]) -> None:
             number(exact["value"]),
             interval_of(exact.get("ci")),
             f"Kramers' formula: {number(passage['kramers']['value'])}",
+            f"{passage['transitions']} transitions in the data",
         )
     stationary = generator.get("stationary")
     if stationary:

@@ -81,11 +81,15 @@ def figures(result: ModelResult, units: Units) -> Iterator[Figure]:
             yield Figure.of("Period of oscillation", first.period, period_ends(first), time)
     for passage in generator.passages[:FEW_PASSAGES]:
         mean = passage.mean_time
-        note = mean.reason or ""
+        notes = [mean.reason] if mean.reason else []
         if passage.kramers.value is not None:
-            note = f"Kramers’ formula: {plain(passage.kramers.value)}"
+            notes = [f"Kramers’ formula: {plain(passage.kramers.value)}"]
+        if mean.value is not None and passage.transitions is not None:
+            notes.append(f"{sentences.transitions(passage.transitions)} in the data")
         label = f"Mean first-passage time {place(passage.from_)} → {place(passage.to)}"
-        yield Figure.of(label, mean.value, mean.ci, None if mean.value is None else time, note)
+        yield Figure.of(
+            label, mean.value, mean.ci, None if mean.value is None else time, "; ".join(notes)
+        )
     stationary = generator.stationary
     if stationary is None:
         return

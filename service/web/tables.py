@@ -16,7 +16,7 @@ from contract.results import (
     Stationary,
 )
 from service.web import mathml
-from service.web.numbers import Units, measured, percent, plain, power_of_ten, with_interval
+from service.web.numbers import Units, count, measured, percent, plain, power_of_ten, with_interval
 from service.web.plots.dynamics import place
 from service.web.plots.model import ROUNDING, cleaned, smallest
 
@@ -126,8 +126,9 @@ def _passages(result: ModelResult, units: Units) -> Iterator[Table]:
         deviation = None if p.standard_deviation is None else p.standard_deviation.value
         median = next((q.time for q in p.quantiles if round(q.probability, 3) == 0.5), None)
         last = (plain(number) for number in (deviation, p.kramers.value, median))
-        rows.append((place(p.from_), place(p.to), mean, interval, *last))
-    after = ("standard deviation", "Kramers’ formula", "median")
+        seen = "–" if p.transitions is None else count(p.transitions)
+        rows.append((place(p.from_), place(p.to), mean, interval, *last, seen))
+    after = ("standard deviation", "Kramers’ formula", "median", "transitions in the data")
     headings = ("from", "to", f"mean{unit}", INTERVAL, *after)
     yield Table("passages", "First-passage times", headings, tuple(rows))
 

@@ -118,11 +118,10 @@ def _facts(model: Model) -> list[str]:
         return [f"no stationary distribution: {missing_distribution_reason(model)}"]
     rows: list[tuple[str, ...]] = [(*row, "") for row in relaxation_rows(model)]
     for passage in model.passages:
-        time, kramers = passage.mean_time, passage.kramers
-        beside = "" if kramers.value is None else f"Kramers' formula: {rounded(kramers.value)}"
+        time = passage.mean_time
         shown = rounded(time.value, time.ci) if time.value is not None else f"none: {time.reason}"
         name = f"mean time {_place(passage.start)} → {_place(passage.end)}"
-        rows.append((name, shown, interval(time.ci), beside))
+        rows.append((name, shown, interval(time.ci), passage.note))
     return [line.rstrip() for line in _aligned(rows)]
 
 

@@ -79,13 +79,13 @@ def symbol(text: str) -> str:
 
 def _times(model: ModelDocument) -> str:
     unit = (model.document.get("data") or {}).get("time_unit")
-    rows = relaxation_rows(model)
+    rows: list[tuple[str, ...]] = [*relaxation_rows(model)]
     for passage in model.passages:
         time = passage.mean_time
         start, end = passage.start, passage.end
         if time.value is not None and isinstance(start, float) and isinstance(end, float):
             name = f"mean time {start:.3g} → {end:.3g}"
-            rows.append((name, rounded(time.value, time.ci), interval(time.ci)))
+            rows.append((name, rounded(time.value, time.ci), interval(time.ci), passage.note))
     if not rows:
         if model.ergodic is not False:
             return ""

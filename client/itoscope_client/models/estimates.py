@@ -85,6 +85,24 @@ class Passage:
     document: Mapping[str, Any]
     """The result's entry, with standard deviation, quantiles and distribution."""
 
+    @property
+    def transitions(self) -> int | None:
+        """Number of these passages observed in the data; None where they were not counted."""
+        return self.document.get("transitions")
+
+    @property
+    def note(self) -> str:
+        """Kramers' formula and the number of transitions in the data, where they are known."""
+        seen = self.transitions
+        said = (
+            []
+            if self.kramers.value is None
+            else [f"Kramers' formula: {rounded(self.kramers.value)}"]
+        )
+        if seen is not None and self.mean_time.value is not None:
+            said.append(f"{seen or 'no'} transition{'' if seen < 2 else 's'} in the data")
+        return "; ".join(said)
+
     def __float__(self) -> float:
         return float(self.mean_time)
 
