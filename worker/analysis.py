@@ -195,7 +195,7 @@ def _few(generator: GeneratorReport, transitions: Transitions) -> Iterator[Findi
 
 def _written(place: Place) -> str:
     if not isinstance(place, Region):
-        return f"{place:.4g}"
+        return f"{place:.3g}"
     ends = (
         f"{variable_name(i)} in [{low:.4g}, {high:.4g}]"
         for i, (low, high) in enumerate(place.intervals)

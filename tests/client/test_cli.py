@@ -39,7 +39,7 @@ def test_a_file_is_identified_watched_listed_and_kept(served: Served, tmp_path: 
         "b_x = ",
         "x^3",
         "relaxation time",
-        "mean time -1 → 1",
+        "mean time −1.00 → 1.00",
         "Kramers",
     ):
         assert shown in done.stdout

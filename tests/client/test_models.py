@@ -197,7 +197,7 @@ class TestPassages:
 class TestPages:
     def test_a_notebook_shows_equations_with_errors(self) -> None:
         page = Model(OU)._repr_html_()
-        assert "(-1.00 ± 0.10) x" in page
+        assert "(−1.00 ± 0.10) x" in page
         assert "2.00 ± 0.10" in page
 
     def test_of_a_model_alone_it_is_not_said_that_it_has_no_law(self) -> None:

@@ -10,8 +10,8 @@ import click
 
 from itoscope_client.errors import ItoscopeError, JobCancelled, JobFailed, Problem, Unreachable
 from itoscope_client.models.display import missing_distribution_reason, relaxation_rows
-from itoscope_client.models.estimates import interval, rounded
 from itoscope_client.models.model import Model
+from itoscope_client.models.numbers import measured, plain, power_of_ten, with_interval
 from itoscope_client.waiting import WaitingTimedOut
 
 P = ParamSpec("P")
@@ -88,9 +88,13 @@ def of_model(model: Model) -> str:
             ("term", "value", "± std. error", f"{100 * confidence:g} % interval", "probability")
         ]
     for term in model.active_terms:
-        error = "" if term.std_error is None else f"± {term.std_error:.2g}"
+        value, error = plain(term.value), ""
+        if term.std_error:
+            value, spread, exponent = measured(term.value, term.std_error)
+            power = power_of_ten(exponent)
+            value, error = value + power, f"± {spread}{power}"
         likely = "" if term.probability is None else f"{100 * term.probability:.0f} %"
-        rows.append((term.name, rounded(term.value, term.ci), error, interval(term.ci), likely))
+        rows.append((term.name, value, error, with_interval(term.value, term.ci)[1], likely))
     lines += _aligned(rows, numbers=True)
     lines += ["", *_facts(model)]
     return "\n".join(lines + of_warnings(model.warnings))
@@ -119,18 +123,23 @@ def _facts(model: Model) -> list[str]:
     rows: list[tuple[str, ...]] = [(*row, "") for row in relaxation_rows(model)]
     for passage in model.passages:
         time = passage.mean_time
-        shown = rounded(time.value, time.ci) if time.value is not None else f"none: {time.reason}"
+        shown, interval = (f"none: {time.reason}", "") if time.value is None else time.texts
         name = f"mean time {_place(passage.start)} → {_place(passage.end)}"
-        rows.append((name, shown, interval(time.ci), passage.note))
+        rows.append((name, shown, interval, passage.note))
     return [line.rstrip() for line in _aligned(rows)]
 
 
 def _place(place: Any) -> str:
     if isinstance(place, Mapping):
-        return " ".join(f"{name} in {interval((ends[0], ends[1]))}" for name, ends in place.items())
+        return " ".join(f"{name} in {_interval(*ends)}" for name, ends in place.items())
     if isinstance(place, int | float):
-        return f"{place:.3g}"
-    return f"({', '.join(f'{x:.3g}' for x in place)})"
+        return plain(place, 3)
+    return f"({', '.join(plain(x, 3) for x in place)})"
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    lower, upper = "−∞" if low is None else plain(low, 3), "∞" if high is None else plain(high, 3)
+    return f"[{lower}, {upper}]"
 
 
 def _variable(variable: Mapping[str, Any]) -> str:

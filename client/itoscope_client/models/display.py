@@ -13,10 +13,8 @@ from itoscope_client.models.estimates import (
     Term,
     array_of,
     index_of,
-    interval,
-    rounded,
-    with_error,
 )
+from itoscope_client.models.numbers import plain, with_error, with_interval
 from itoscope_client.models.simulation import density_of
 
 _POWER = re.compile(r"\^(-?\w+(?:\.\d+)?)")
@@ -48,9 +46,9 @@ def relaxation_rows(model: ModelDocument) -> list[tuple[str, str, str]]:
     if not len(model.relaxation_times):
         return []
     ci = model.relaxation_interval
-    rows = [("relaxation time", rounded(model.relaxation_times[0], ci), interval(ci))]
+    rows = [("relaxation time", *with_interval(float(model.relaxation_times[0]), ci))]
     period = model.document["generator"]["spectrum"]["eigenvalues"][0].get("period")
-    return rows if period is None else [*rows, ("period", rounded(period), "")]
+    return rows if period is None else [*rows, ("period", plain(period), "")]
 
 
 def _equations(model: ModelDocument) -> list[str]:
@@ -84,8 +82,8 @@ def _times(model: ModelDocument) -> str:
         time = passage.mean_time
         start, end = passage.start, passage.end
         if time.value is not None and isinstance(start, float) and isinstance(end, float):
-            name = f"mean time {start:.3g} → {end:.3g}"
-            rows.append((name, rounded(time.value, time.ci), interval(time.ci), passage.note))
+            name = f"mean time {plain(start, 3)} → {plain(end, 3)}"
+            rows.append((name, *time.texts, passage.note))
     if not rows:
         if model.ergodic is not False:
             return ""
