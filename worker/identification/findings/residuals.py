@@ -41,7 +41,12 @@ def check_paths(fit: Fit) -> None:
         smooth = rho > 0.5 and moments.lag_one_z > SIGNIFICANT and not moments.is_deterministic
         if not smooth or p in fit.noise_free:
             continue
-        where = f"In variable {variable_name(p)}: " if len(fit.raw) > 1 else ""
+        where = ""
+        other: tuple[str, ...] = ()
+        if len(fit.raw) > 1:
+            name = variable_name(p)
+            where = f"In variable {name}: "
+            other = (f"Or leave variable {name} out: name the others in state_columns.",)
         raise SecondOrderDynamics(
             f"{where}The path is smooth: successive increments, less the drift, are correlated "
             f"{rho:+.2f}. This is the position of an underdamped (inertial, second-order) process, "
@@ -50,6 +55,7 @@ def check_paths(fit: Fit) -> None:
                 "Upload position and velocity together, as two state columns.",
                 "Or sample more slowly than the velocity relaxes, until increments are "
                 "uncorrelated.",
+                *other,
             ),
         )
 
