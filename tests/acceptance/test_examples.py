@@ -85,7 +85,7 @@ def run(served: Served, *command: str, seconds: float = 120) -> str:
 def test_the_script_with_the_client_prints_the_model(served: Served) -> None:
     printed = run(served, sys.executable, "examples/with_client.py")
     assert "b_x: x^3" in printed
-    assert re.search(r"mean time from -1 to 1: 3\d(\.\d)? \[", printed)
+    assert re.search(r"mean time from -1 to 1: 3\d(\.\d)? \(", printed)
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")
