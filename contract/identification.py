@@ -82,9 +82,9 @@ class IdentificationParameters(Document):
     """Estimator. `efficient`: generalised least squares with sums pooled over trajectories.
     `paper`: Algorithm 1 of the source paper, unchanged."""
     sampling_rule: Literal["auto", "euler", "trapezoid", "simpson"] = "auto"
-    """Quadrature rule for the drift over one sampling interval. `auto`: trapezoid, or a
-    fourth-order rule if the discretisation error of the trapezoid exceeds the statistical error.
-    The `paper` estimator always uses `euler`."""
+    """Quadrature rule for the drift over one sampling interval. `auto`: trapezoid; its
+    discretisation error is removed where it is material, in several variables by a fourth-order
+    rule. The `paper` estimator always uses `euler`."""
     measurement_noise: Literal["auto", "none", "corrected"] = "auto"
     """Correction for white measurement noise. `auto`: applied, with a warning, if the residuals
     show noise. `none`: never applied. `corrected`: always applied."""

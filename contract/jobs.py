@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from contract.base import Document, Name
+from contract.datasets import DatasetReport
 from contract.generator import AnalysisParameters, ModelOfJob, ModelTerms
 from contract.identification import PRESETS, IdentificationParameters
 
@@ -134,6 +135,10 @@ class DataJob(Job):
     def parameter_sets(self) -> dict[str, IdentificationParameters]:
         """Return every set of identification parameters, by its place in the job."""
         return {"parameters": self.parameters}
+
+    def unsuitable(self, data: DatasetReport) -> tuple[str, str] | None:
+        """Return why this kind of job cannot use these data, and what to try; None if it can."""
+        return None
 
 
 class IdentificationJob(DataJob):

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from contract.base import Document, Interval
+from contract.datasets import DatasetReport
 from contract.jobs import DataJob
 from contract.results import SCHEMA_VERSION, DataSummary, Estimate, Notice, Provenance, Result
 
@@ -38,6 +39,23 @@ class RollingJob(DataJob):
     def analyses(self) -> float:
         """Cost in analyses of a model: a hundredth for each window."""
         return 0.01 * self.windows.count
+
+    def unsuitable(self, data: DatasetReport) -> tuple[str, str] | None:
+        """Return that windows need one variable and one trajectory, where the data have more."""
+        names = [variable.column or variable.symbol for variable in data.variables]
+        if len(names) > 1:
+            return (
+                f"rolling windows need one variable, and the dataset has {len(names)}: "
+                f"{', '.join(names)}",
+                f"Upload the data again with one column: state_columns={names[0]}.",
+            )
+        if data.n_trajectories > 1:
+            return (
+                f"rolling windows need one trajectory, and the dataset has {data.n_trajectories}",
+                "Upload one trajectory on its own, or omit id_column if all rows belong to one "
+                "time series.",
+            )
+        return None
 
     @model_validator(mode="after")
     def _by_the_efficient_estimator(self) -> Self:

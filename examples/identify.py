@@ -12,10 +12,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-import httpx
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
+try:
+    import httpx
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.table import Table
+except ImportError as missing:
+    sys.exit(
+        f"{missing}. This example needs httpx and rich, which the checkout's own Python has:\n"
+        "  sh scripts/install && .venv/bin/python examples/identify.py …"
+    )
 
 TERMINAL = {"succeeded", "failed", "cancelled"}
 console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 110)

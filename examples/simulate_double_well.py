@@ -3,11 +3,18 @@
 Run from the project's root: .venv/bin/python -m examples.simulate_double_well
 """
 
+import sys
 from pathlib import Path
 
-import numpy as np
+try:
+    import numpy as np
 
-from benchmarks.simulation import SYSTEMS, simulate
+    from benchmarks.simulation import SYSTEMS, simulate
+except ImportError as missing:
+    sys.exit(
+        f"{missing}. Run it from the project's root with the checkout's own Python:\n"
+        "  sh scripts/install && .venv/bin/python -m examples.simulate_double_well"
+    )
 
 DT = 0.05
 

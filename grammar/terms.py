@@ -108,6 +108,13 @@ def variables_of(tree: Tree) -> frozenset[str]:
             return variables_of(left) | variables_of(right)
 
 
+def as_factor(text: str) -> str:
+    """Write a term as a factor: a sum, and a term that begins with a sign, in parentheses."""
+    tree = parse(text)
+    added = isinstance(tree, Binary) and tree.operator in "+-"
+    return f"({text})" if added or text.lstrip().startswith("-") else text
+
+
 def _position(text: str, source: str, offset: int) -> int:
     """Return the 1-based position in the text of an offset into the source.
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.survey.answers import true_terms
+from benchmarks.survey.answers import surveyed, true_terms
 from benchmarks.survey.systems import Design, System, drawn, record_of, seeds_of, truth_of
 
 CUBIC = System("cubic", {"x": {"x": 1.0, "x^2": 0.3, "x^3": -1.0}}, {"x,x": {"1": 0.5}})
@@ -52,3 +52,11 @@ def test_a_record_depends_on_its_seed_alone() -> None:
     first, again = (record_of(system, design, truth, 28).data.states for _ in range(2))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first[:50], record_of(system, design, truth, 29).data.states[:50])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [110, 229])
+def test_models_drawn_beyond_all_numbers_end_no_job(seed: int) -> None:
+    # A slope of 10^39004 along a passage, and noise that vanishes within rounding of a bound:
+    # both ended the job with an internal error.
+    assert "refused" not in surveyed(seed)

@@ -5,16 +5,24 @@ model = Client().identify(x, dt=0.01)
 """
 
 from itoscope_client import errors, kinds
-from itoscope_client.client import AsyncClient, Client
+from itoscope_client.client import AsyncClient, Client, version
 from itoscope_client.errors import *  # noqa: F403
 from itoscope_client.flows import Retries
 from itoscope_client.kinds import *  # noqa: F403  # the class of each kind's result
 from itoscope_client.models.estimates import Estimate, Passage, Term
 from itoscope_client.models.simulation import SimulationError
+from itoscope_client.requests import (
+    AnalysisParameters,
+    IdentificationParameters,
+    ModelTerms,
+    RollingWindows,
+)
 from itoscope_client.waiting import WaitingTimedOut
 
+__version__ = version()
 __all__ = [
-    "AsyncClient", "Client", "Estimate", "Passage", "Retries", "SimulationError", "Term",
+    "AnalysisParameters", "AsyncClient", "Client", "Estimate", "IdentificationParameters",
+    "ModelTerms", "Passage", "Retries", "RollingWindows", "SimulationError", "Term",
     "WaitingTimedOut",
 ]  # fmt: skip
 __all__ += errors.__all__

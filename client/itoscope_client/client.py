@@ -120,6 +120,9 @@ class _Driver(Kinds):
         self._retries = Retries() if retries is None else retries
         self._reached = False
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._settings.url!r})"
+
     async def _carry_out(self, flow: flows.Flow[T]) -> T:
         """Carry out the flow's steps until it ends, and return its outcome."""
         try:

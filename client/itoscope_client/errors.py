@@ -82,6 +82,14 @@ class Problem(ItoscopeError):
         self.retry_after = retry_after
         super().__init__(in_words(self))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The default calls the class with its message; other processes need the same exception.
+        return _unpickled, (type(self), str(self)), self.__dict__
+
+
+def _unpickled(kind: type[Problem], message: str) -> Problem:
+    return kind.__new__(kind, message)
+
 
 class InvalidRequest(Problem):
     """A field, parameter or reference was refused; `errors` names each."""

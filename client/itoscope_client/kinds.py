@@ -1,7 +1,7 @@
 """The kinds of job: a method of both clients for each, and the class of its result."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 from itoscope_client.calls import given
 from itoscope_client.errors import InputError
@@ -13,6 +13,14 @@ from itoscope_client.models.rolling import Rolling
 from itoscope_client.models.sweep import Sweep
 from itoscope_client.operations import Document, Operations, computed, listener, of_data, operation
 from itoscope_client.progress import Listener, silent
+from itoscope_client.requests import (
+    JOBS,
+    AnalysisParameters,
+    IdentificationParameters,
+    ModelTerms,
+    RollingWindows,
+    checked,
+)
 
 __all__ = ["Model", "Rolling", "Sweep"]
 
@@ -26,9 +34,9 @@ class Kinds(Operations):
         data: Any,
         *,
         t: Any = None,
-        parameters: Mapping[str, Any] | None = None,
-        analysis: Mapping[str, Any] | None = None,
-        preset: str | None = None,
+        parameters: IdentificationParameters | None = None,
+        analysis: AnalysisParameters | None = None,
+        preset: Literal["paper"] | None = None,
         labels: Mapping[str, str] | None = None,
         timeout: float | None = None,
         progress: bool | Listener = True,
@@ -62,8 +70,9 @@ class Kinds(Operations):
         data: Any,
         *,
         t: Any = None,
-        windows: Mapping[str, Any] | None = None,
-        parameters: Mapping[str, Any] | None = None,
+        windows: RollingWindows | None = None,
+        parameters: IdentificationParameters | None = None,
+        confidence: float | None = None,
         labels: Mapping[str, str] | None = None,
         timeout: float | None = None,
         progress: bool | Listener = True,
@@ -71,12 +80,14 @@ class Kinds(Operations):
     ) -> Flow[Rolling]:
         """Fit a model in every window along one record of one variable: upload, submit, wait, read.
 
-        data      one trajectory, in any form that `identify` accepts
-        windows   number and length of the windows: {"count": 50, "share": 0.2}, or {"length": 2000}
+        data         one trajectory, in any form that `identify` accepts
+        windows      number and length of the windows: {"count": 50, "share": 0.2}, or
+                     {"length": 2000}
+        confidence   confidence level of every interval; default: 0.95
 
         The other parameters and the errors are those of `identify`.
         """
-        job = {"kind": "rolling", **given(windows=windows, parameters=parameters, labels=labels)}
+        job = rolling(windows, parameters, confidence, labels)
         return Rolling(
             (yield from of_data(data, t, layout, job, self._retries, listener(progress), timeout))
         )
@@ -86,10 +97,10 @@ class Kinds(Operations):
         self,
         data: Any,
         *,
-        over: Sequence[Mapping[str, Any]],
+        over: Sequence[IdentificationParameters],
         t: Any = None,
-        parameters: Mapping[str, Any] | None = None,
-        analysis: Mapping[str, Any] | None = None,
+        parameters: IdentificationParameters | None = None,
+        analysis: AnalysisParameters | None = None,
         labels: Mapping[str, str] | None = None,
         timeout: float | None = None,
         progress: bool | Listener = True,
@@ -103,13 +114,7 @@ class Kinds(Operations):
         The other parameters and the errors are those of `identify`. A set that has no model does
         not stop the others.
         """
-        if isinstance(over, Mapping) or not all(isinstance(put, Mapping) for put in over):
-            example = "[{'library': {'polynomial_degree': 3}}, …]"
-            raise InputError(
-                f"`over` is a list of parameters, one object for each model: {example}"
-            )
-        asked = given(parameters=parameters, analysis=analysis, labels=labels)
-        job = {"kind": "sweep", "variants": [dict(put) for put in over], **asked}
+        job = sweeping(over, parameters, analysis, labels)
         document = yield from of_data(
             data, t, layout, job, self._retries, listener(progress), timeout
         )
@@ -118,9 +123,9 @@ class Kinds(Operations):
     @operation
     def analyse(
         self,
-        model: Model | str | Mapping[str, Any],
+        model: Model | str | ModelTerms,
         *,
-        analysis: Mapping[str, Any] | None = None,
+        analysis: AnalysisParameters | None = None,
         labels: Mapping[str, str] | None = None,
         timeout: float | None = None,
         progress: bool | Listener = True,
@@ -130,7 +135,7 @@ class Kinds(Operations):
         model   earlier model, id of a job, or terms:
                 {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": …}}
         """
-        job = _generator(model, analysis, labels)
+        job = generating(model, analysis, labels)
         document = yield from computed(job, None, self._retries, listener(progress), timeout)
         return model_of(document, ask=self._asking())
 
@@ -140,7 +145,8 @@ class Kinds(Operations):
         known = model.known_passage(start, end) if isinstance(model, Model) else None
         if known is not None:
             return known
-        job = _generator(model, {"passages": [{"from": _place(start), "to": _place(end)}]}, None)
+        wanted: AnalysisParameters = {"passages": [{"from": _place(start), "to": _place(end)}]}
+        job = generating(model, wanted, None)
         document = yield from computed(job, None, self._retries, silent, None)
         found = Model(document).known_passage(start, end)
         # None is found where the service spells the places in another way.
@@ -148,29 +154,62 @@ class Kinds(Operations):
 
 
 def identification(
-    parameters: Mapping[str, Any] | None,
-    analysis: Mapping[str, Any] | None,
+    parameters: IdentificationParameters | None,
+    analysis: AnalysisParameters | None,
     preset: str | None,
     labels: Mapping[str, str] | None,
 ) -> Document:
-    """Return the document of an identification job without its dataset."""
-    return {
-        "kind": "identification",
-        **given(parameters=parameters, analysis=analysis, preset=preset, labels=labels),
-    }
+    """Return the document of an identification without its dataset. Raises InputError."""
+    return _job(
+        "identification", parameters=parameters, analysis=analysis, preset=preset, labels=labels
+    )
 
 
-def _generator(
-    model: Model | str | Mapping[str, Any],
-    analysis: Mapping[str, Any] | None,
+def rolling(
+    windows: RollingWindows | None,
+    parameters: IdentificationParameters | None,
+    confidence: float | None,
     labels: Mapping[str, str] | None,
 ) -> Document:
-    """Return the document of a job that analyses a model again."""
+    """Return the document of a rolling job without its dataset. Raises InputError."""
+    return _job(
+        "rolling", windows=windows, parameters=parameters, confidence=confidence, labels=labels
+    )
+
+
+def sweeping(
+    over: Sequence[IdentificationParameters],
+    parameters: IdentificationParameters | None,
+    analysis: AnalysisParameters | None,
+    labels: Mapping[str, str] | None,
+) -> Document:
+    """Return the document of a sweep without its dataset. Raises InputError."""
+    if isinstance(over, Mapping) or not all(isinstance(put, Mapping) for put in over):
+        example = "[{'library': {'polynomial_degree': 3}}, …]"
+        raise InputError(f"`over` is a list of parameters, one object for each model: {example}")
+    variants = [
+        checked(dict(put), IdentificationParameters, f"over[{number}]")
+        for number, put in enumerate(over)
+    ]
+    return _job("sweep", variants=variants, parameters=parameters, analysis=analysis, labels=labels)
+
+
+def generating(
+    model: Model | str | ModelTerms,
+    analysis: AnalysisParameters | None,
+    labels: Mapping[str, str] | None,
+) -> Document:
+    """Return the document of a job that analyses a model. Raises InputError."""
     if isinstance(model, Model):
         source: Any = model.source
     else:
         source = {"job": model} if isinstance(model, str) else dict(model)
-    return {"kind": "generator", "model": source, **given(analysis=analysis, labels=labels)}
+    return _job("generator", model=source, analysis=analysis, labels=labels)
+
+
+def _job(kind: str, **fields: Any) -> Document:
+    """Return a job's document. Raises InputError, before anything is sent, for unknown names."""
+    return checked({"kind": kind, **given(**fields)}, JOBS[kind])
 
 
 def _place(place: Any) -> Any:

@@ -22,9 +22,13 @@ class WaitingTimedOut(TimeoutError):
 
     def __init__(self, job_id: str, seconds: float) -> None:
         self.job_id = job_id
+        self.seconds = seconds
         super().__init__(
             f"{job_id} had not ended after {seconds:g} s; it continues. {how_to_resume(job_id)}"
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return WaitingTimedOut, (self.job_id, self.seconds)
 
 
 def how_to_resume(job_id: str) -> str:

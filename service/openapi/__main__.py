@@ -1,7 +1,7 @@
-"""The committed copies of the OpenAPI document, the JSON Schemas and the reference page.
+"""The committed copies of the OpenAPI document, the JSON Schemas and what is made from them.
 
-`python -m service.openapi` writes openapi/openapi.json, openapi/schemas/ and docs/reference.md;
-with `--check` it only says what differs.
+`python -m service.openapi` writes openapi/openapi.json, openapi/schemas/, docs/reference.md and the
+client's documents.py; with `--check` it only says what differs.
 """
 
 import argparse
@@ -11,22 +11,28 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
+from contract.results import SCHEMA_VERSION
 from service.app import create_app
 from service.openapi.schemas import reference_page, schemas
+from service.openapi.typed_dicts import typed_dicts
 from service.settings import ServiceSettings
 
 FOLDER = Path(__file__).parents[2] / "openapi"
+REFERENCE = Path("..", "docs", "reference.md")
+CLIENT = Path("..", "client", "itoscope_client", "requests", "documents.py")
 
 
 def files(app: FastAPI) -> dict[Path, str]:
     """Generate the text of every file, by its path from `openapi/`."""
+    all_schemas = schemas()
     documents = {Path("openapi.json"): app.openapi()}
-    documents |= {Path("schemas", f"{name}.json"): schema for name, schema in schemas().items()}
+    documents |= {Path("schemas", f"{name}.json"): of for name, of in all_schemas.items()}
     texts = {
         path: json.dumps(value, indent=2, ensure_ascii=False) + "\n"
         for path, value in documents.items()
     }
-    return texts | {Path("..", "docs", "reference.md"): reference_page(schemas())}
+    jobs = all_schemas[f"job-request-{SCHEMA_VERSION}"]
+    return texts | {REFERENCE: reference_page(all_schemas), CLIENT: typed_dicts(jobs)}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -175,7 +175,7 @@ async def _resolved(
         if repeated:
             return job, None
         dataset = await _known_dataset(context, tenant, job.dataset)
-        _check_variables(job, dataset)
+        _check_data(job, dataset)
         return job, dataset
     if upload is not None:
         dataset, _ = await uploads.keep(context, tenant, upload, layout or Layout())
@@ -185,7 +185,7 @@ async def _resolved(
     else:
         body = await run_sync(strict_json.canonical, data)
         dataset = await _kept(context, tenant, _once(body), layout or Layout())
-    _check_variables(job, dataset)
+    _check_data(job, dataset)
     return job.model_copy(update={"dataset": dataset.id}), dataset
 
 
@@ -273,8 +273,12 @@ async def _known_dataset(context: Context, tenant: str, dataset_id: str) -> Data
     return dataset
 
 
-def _check_variables(job: DataJob, dataset: Dataset) -> None:
-    """Check that bounds, periods and terms name variables of the dataset."""
+def _check_data(job: DataJob, dataset: Dataset) -> None:
+    """Check that the job can use the dataset: its size, and the variables that the job names."""
+    unsuitable = job.unsuitable(dataset.report)
+    if unsuitable is not None:
+        detail, hint = unsuitable
+        raise _fault("#/dataset", detail, hint)
     symbols = symbols_of_dataset(dataset)
     faults = tuple(
         ProblemError(detail=detail, pointer=pointer(*place.split("/"), *steps))
@@ -303,6 +307,12 @@ async def _check_model(context: Context, tenant: str, model: ModelOfJob) -> None
             "#/model/job",
             f"this job has no model: it is {record.state}",
             "Wait for it with Prefer: wait=60.",
+        )
+    if not KINDS[record.kind].gives_one_model:
+        raise _fault(
+            "#/model/job",
+            f"this job is of the kind {record.kind}, whose result is not one model",
+            "Give one of its models by its terms.",
         )
 
 

@@ -19,7 +19,7 @@ from service.openapi import interface
 from service.responses.job_results import stored_result
 from service.responses.representations import digest_of, etag_of, headers, problems, unchanged
 from service.routes.datasets import known_dataset, previewed
-from service.web.forms import layout_fields
+from service.web.forms import analysis_fields, layout_fields
 from service.web.site import PAGE_POLICY, assets, rendered
 from service.web.views import Finished, comparison_view, dataset_view, report, result_view
 
@@ -53,7 +53,7 @@ async def page() -> Response:
 @cache
 def _page() -> str:
     layout = [field for field in layout_fields() if field.path != "gap_factor"]
-    return rendered("page.html", layout=layout, kinds=tuple(KINDS))
+    return rendered("page.html", layout=layout, kinds=tuple(KINDS), analysis=analysis_fields())
 
 
 @router.get("/docs")

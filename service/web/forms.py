@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
+from contract.kinds import KINDS
+from contract.kinds import Kind as JobKind
 from service.openapi.schemas import schema
 
-Kind = Literal["choice", "flag", "number", "text", "names", "pair", "json"]
+Kind = Literal["choice", "flag", "number", "text", "names", "pair", "rows", "values"]
 
 BASIC = (
     "parameters/library/polynomial_degree",
@@ -33,16 +35,49 @@ NAMED = {
     "analysis/reflecting_ends": "Reflecting boundaries",
     "analysis/model_only": "Fit only",
     "parameters/selection/z_threshold": "Threshold of STLSQ",
+    "windows/count": "Number of windows",
+    "windows/length": "Window length",
+    "windows/share": "Window length as a fraction of the record",
+    "confidence": "Confidence level",
     "dt": "Sampling interval Δt",
     "id_column": "Trajectory ID column",
 }
 """Labels of fields whose schema's title is not clear by itself."""
 LEFT_OUT = ("parameters/selection/threshold", "parameters/seed")
 """Fields that are not shown: they belong to the paper's preset, or do not interest a reader."""
-BY_VARIABLE: dict[str, tuple[Kind, str]] = {
-    "parameters/periodic": ("number", "Period of {}, if periodic"),
-    "parameters/domain": ("pair", "Bounds of {}, if any"),
+OF_EVERY_JOB = ("parameters/", "analysis/", "labels", "timeout_seconds", "webhook", "dataset")
+"""Beginnings of the fields that are no kind's own, or that the page itself fills in."""
+SWEPT = (
+    "parameters/library/polynomial_degree",
+    "parameters/selection/method",
+    "parameters/sampling_rule",
+    "parameters/measurement_noise",
+    "parameters/kernels/count",
+)
+"""Fields of which a sweep may try several values."""
+IN_A_FORM = (
+    ('; `"kernels": "auto"` is short for this', ""),
+    ("`null`:", "Blank:"),
+    ("`generator` is then empty, and the", "The"),
+    ("If true, the eigenfunctions are", "The eigenfunctions are"),
+)
+"""What the documents' descriptions call otherwise than a form does."""
+ROWS = {
+    "from to": "One per line: start, target.",
+    "from low high": "One per line: start, lower end, upper end.",
 }
+"""How rows with these columns are written."""
+REGIONS = "Points are written (0.5, 0), regions by their bounds: x < -0.8 to x > 0.8."
+BY_VARIABLE: dict[str, tuple[Kind, str, str, str]] = {
+    "parameters/periodic": ("number", "Period of {}, if it is an angle", "360", ""),
+    "parameters/domain": (
+        "pair",
+        "Bounds of {}, if any",
+        "-1..1",
+        "Lower and upper bound. Without an upper one: 0..",
+    ),
+}
+"""Kind, label, example and description of the fields that hold a value for each variable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +88,10 @@ class Field:
     kind      how its text becomes JSON, see static/form.js
     default   value that the service takes if none is given, as text
     value     value chosen at first
+    words     words that may stand in place of a number
+    whole     whether a number must be whole
+    columns   for rows: the names of what stands in a row, in order
+    prefix    start of its element's identifier, which tells the page's forms apart
     """
 
     path: str
@@ -64,17 +103,74 @@ class Field:
     example: str = ""
     unit: str = ""
     value: str = ""
+    words: tuple[str, ...] = ()
+    whole: bool = False
+    columns: tuple[str, ...] = ()
+    prefix: str = "f"
 
     @property
     def id(self) -> str:
         """Identifier of the input element."""
-        return "f-" + self.path.replace("/", "-")
+        return f"{self.prefix}-" + self.path.replace("/", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class KindForm:
+    """What the form of one kind of job has of its own.
+
+    title      what the kind does, in a few words
+    fields     its fields
+    analysis   whether it has the fields of the analysis
+    """
+
+    name: str
+    title: str
+    fields: tuple[Field, ...]
+    analysis: bool
+
+
+def kind_forms() -> list[KindForm]:
+    """Return the kinds of job that start from data, with the fields that only they have."""
+    return [_kind_form(kind) for kind in KINDS.values() if kind.needs_data]
+
+
+def _kind_form(kind: JobKind) -> KindForm:
+    of_kind = [f for f in _document("job-request", kind.job.__name__) if f.path != "kind"]
+    own = [
+        f for f in of_kind if not f.path.startswith((*OF_EVERY_JOB, "data", "preset", "variants"))
+    ]
+    if "variants" in kind.job.model_fields:
+        own += [_swept(f) for path in SWEPT for f in of_kind if f.path == path]
+    title = (kind.job.__doc__ or kind.name).split(".")[0]
+    return KindForm(kind.name, title, tuple(own), "analysis" in kind.job.model_fields)
+
+
+def _swept(field: Field) -> Field:
+    """Return the field of the values that a sweep tries of another field."""
+    options = tuple(option for option in field.options if option)
+    examples = options[:3] or (field.default, str(2 * int(field.default)))
+    return Field(
+        path=field.path.replace("parameters", "variants", 1),
+        label=f"{field.label}: values to try",
+        description=f"Separated by commas: {', '.join(options)}." if options else "",
+        kind="values",
+        example=", ".join(examples),
+        words=(*options, *field.words),
+        whole=field.whole,
+    )
+
+
+def analysis_fields() -> list[Field]:
+    """Return the fields of the analysis of a given model that most people set."""
+    wanted = ("analysis/passages", "analysis/exits", "analysis/eigenfunctions")
+    every = _document("job-request", "GeneratorJob")
+    return [replace(f, prefix="m") for f in every if f.path in wanted]
 
 
 def job_fields(variables: Sequence[str]) -> tuple[list[Field], dict[str, list[Field]]]:
     """Return the basic fields of an identification, and the others by group."""
     every = [
-        f
+        _said_of(f, variables)
         for f in _document("job-request", "IdentificationJob")
         if f.path.startswith(("parameters/", "analysis/"))
     ]
@@ -84,6 +180,15 @@ def job_fields(variables: Sequence[str]) -> tuple[list[Field], dict[str, list[Fi
         if field.path not in (*BASIC, *LEFT_OUT):
             groups.setdefault(_heading(field.path.split("/")), []).append(field)
     return [made for field in basic for made in _by_variable(field, variables)], groups
+
+
+def _said_of(field: Field, variables: Sequence[str]) -> Field:
+    """Say how places of several variables are written."""
+    if field.kind != "rows" or len(variables) == 1 or "low" in field.columns:
+        return field
+    first = variables[0]
+    said = f"{field.description} {REGIONS.replace('x', first)}"
+    return replace(field, description=said, example=f"{first} < -0.8 to {first} > 0.8")
 
 
 def layout_fields() -> list[Field]:
@@ -110,7 +215,7 @@ def _fields(described: dict[str, Any], definitions: dict[str, Any], path: str) -
         place = f"{path}/{name}" if path else name
         inside = _object(given, definitions)
         if inside is None:
-            yield _field(place, name, given)
+            yield _field(place, name, given, definitions)
         else:
             yield from _fields(inside, definitions, place)
 
@@ -124,25 +229,42 @@ def _object(given: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any
     return None
 
 
-def _field(path: str, name: str, given: dict[str, Any]) -> Field:
+def _field(path: str, name: str, given: dict[str, Any], definitions: dict[str, Any]) -> Field:
     options = [given, *given.get("anyOf", ())]
     choices = next(
         (tuple(str(v) for v in option["enum"]) for option in options if "enum" in option), ()
     )
     kind = _kind(options, bool(choices))
     default = given.get("default")
+    columns = _columns(given, definitions)
+    description, example = given.get("description", ""), next(iter(given.get("examples", ())), None)
+    for written, said in IN_A_FORM:
+        description = description.replace(written, said)
+    if columns:
+        kind, description = "rows", f"{description} {ROWS[' '.join(columns)]}"
+        example = ", ".join(_text(example[0][column]) for column in columns) if example else ""
     chosen = ON_THE_PAGE.get(path, default)
     return Field(
         path=path,
         label=NAMED.get(path) or given.get("title", name),
-        description=given.get("description", ""),
+        description=description,
         kind=kind,
         default=_text(default),
         options=choices if default is not None else ("", *choices),
-        example=_text(next(iter(given.get("examples", ())), None)) or _text(default),
+        example=_text(example) or _text(default),
         unit=given.get("x-unit", ""),
         value=_text(chosen) if kind in ("choice", "flag") else "",
+        words=tuple(str(option["const"]) for option in options if "const" in option),
+        whole=any(option.get("type") == "integer" for option in options),
+        columns=columns,
     )
+
+
+def _columns(given: dict[str, Any], definitions: dict[str, Any]) -> tuple[str, ...]:
+    """Return what stands in each row of a list of documents, in order; empty for other fields."""
+    of_item = definitions.get(given.get("items", {}).get("$ref", "").rsplit("/", 1)[-1], {})
+    named = tuple(of_item.get("properties", ()))
+    return named if " ".join(named) in ROWS else ()
 
 
 def _kind(options: Sequence[dict[str, Any]], choice: bool) -> Kind:
@@ -152,11 +274,10 @@ def _kind(options: Sequence[dict[str, Any]], choice: bool) -> Kind:
     if "boolean" in types:
         return "flag"
     if "array" in types:
-        items = [option.get("items", {}).get("type") for option in options]
-        return "names" if "string" in items else "json"
+        return "pair" if any("prefixItems" in option for option in options) else "names"
     if types & {"integer", "number"}:
         return "number"
-    return "text" if "string" in types else "json"
+    return "text"
 
 
 def _by_variable(field: Field, variables: Sequence[str]) -> Iterator[Field]:
@@ -164,14 +285,14 @@ def _by_variable(field: Field, variables: Sequence[str]) -> Iterator[Field]:
     if field.path not in BY_VARIABLE:
         yield field
         return
-    kind, label = BY_VARIABLE[field.path]
+    kind, label, example, description = BY_VARIABLE[field.path]
     for name in variables[:6]:
         yield Field(
             path=f"{field.path}/{name}",
             label=label.format(name),
-            description="",
+            description=description,
             kind=kind,
-            example="360" if kind == "number" else "0, …",
+            example=example,
             unit=field.unit,
         )
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from contract.results import Component, Term
-from grammar.terms import Binary, Call, NotATerm, Number, Tree, Variable, parse
+from grammar.terms import Binary, Call, NotATerm, Number, Tree, Variable, as_factor, parse
 from service.web.numbers import measured, plain, power_of_ten
 
 _EMPTY = Markup("")
@@ -85,7 +85,7 @@ def _signed(terms: Sequence[Term]) -> Iterator[Markup]:
         if place or t.value < 0:
             sign = Markup("<mo{}>{}</mo>").format(form, "−" if t.value < 0 else "+")
         if t.term != "1":
-            factor = Markup("<mspace width='0.2em'></mspace>") + _expression(t.term)
+            factor = Markup("<mspace width='0.2em'></mspace>") + _expression(t.term, factor=True)
         alone = t.term == "1" and len(terms) == 1
         yield sign + _coefficient(abs(t.value), t.std_error, alone=alone) + factor
 
@@ -124,9 +124,10 @@ def _math(inside: Markup) -> Markup:
     return Markup("<math>{}</math>").format(inside)
 
 
-def _expression(text: str) -> Markup:
+def _expression(text: str, *, factor: bool = False) -> Markup:
     try:
-        return _tree(parse(text), 0)
+        tree = _tree(parse(text), 0)
+        return _bracketed(tree, True) if factor and as_factor(text) != text else tree
     except NotATerm:
         return Markup("<mtext>{}</mtext>").format(text)
 

@@ -5,15 +5,18 @@ from collections.abc import Iterator
 from contract.results import IdentificationResult, ModelResult, Stationary
 from service.web import mathml, sentences
 from service.web.numbers import Units, with_interval
-from service.web.plots.checks import check_plots
+from service.web.plots.checks import check_plots, selection_plots
 from service.web.plots.dynamics import dynamics_plots, place
 from service.web.plots.model import ROUNDING, cleaned, model_plots
 from service.web.plots.plane import plane_plots
-from service.web.plots.plot import Plot
+from service.web.plots.plot import Plot, PlotGroup
 from service.web.result_view import Figure, ResultView, data_in_words
 from service.web.tables import inverted, mean_of, period_ends, tables
+from service.web.verdict import verdict
 
 FEW_PASSAGES = 6
+MAIN_PLOTS = 4
+"""Plots of several variables that are shown at once."""
 
 
 def model_view(result: ModelResult) -> ResultView:
@@ -22,13 +25,16 @@ def model_view(result: ModelResult) -> ResultView:
     source = "A model given by its terms"
     if isinstance(result, IdentificationResult):
         source = data_in_words(result.data)
+    groups, judged = groups_of(result), None
+    if isinstance(result, IdentificationResult):
+        judged = verdict(result, [plot.name for group in groups for plot in group.plots])
     return ResultView(
         template="result.html",
         subtitle=source,
         figures=list(figures(result, units)),
         # The headline already says why there is no stationary distribution.
         warnings=[w for w in result.warnings if w.code != "not-ergodic"],
-        plots=plots_of(result),
+        groups=groups,
         tables=list(tables(result, units)),
         more={
             "general": mathml.general_equation(list(result.model.drift)),
@@ -41,19 +47,39 @@ def model_view(result: ModelResult) -> ResultView:
             "reason": sentences.without_distribution(result.generator.reason),
             "units": units,
             "generator": result.generator,
+            "judged": judged,
+            # What explains a failed check is not folded away.
+            "opened": () if judged is None or judged.passed else ("checks",),
         },
     )
 
 
-def plots_of(result: ModelResult) -> list[Plot]:
+def groups_of(result: ModelResult) -> list[PlotGroup]:
     """Draw every plot of a result, the most important first."""
     units, variables = sentences.units_of_result(result), list(result.model.drift)
-    one = len(variables) == 1
-    plots = [*(model_plots(result, units) if one else plane_plots(result, units, variables))]
-    plots += dynamics_plots(result, units)
+    first, more = [], []
+    if len(variables) == 1:
+        first = list(model_plots(result, units))
+    else:
+        drawn = list(plane_plots(result, units, variables))
+        first, more = drawn[:MAIN_PLOTS], drawn[MAIN_PLOTS:]
+    dynamics = list(dynamics_plots(result, units))
+    groups = [
+        PlotGroup("model", "Model and data", first),
+        PlotGroup("distribution", "Distribution and committors", more),
+        PlotGroup("dynamics", "Dynamics", dynamics),
+    ]
     if isinstance(result, IdentificationResult):
-        plots += check_plots(result, units)
-    return plots
+        groups += [
+            PlotGroup("selection", "Model selection", list(selection_plots(result))),
+            PlotGroup("checks", "Checks", list(check_plots(result, units))),
+        ]
+    return [group for group in groups if group.plots]
+
+
+def plots_of(result: ModelResult) -> list[Plot]:
+    """Draw every plot of a result, the most important first."""
+    return [plot for group in groups_of(result) for plot in group.plots]
 
 
 def equations(result: ModelResult) -> list[mathml.Equation]:

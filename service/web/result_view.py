@@ -7,7 +7,7 @@ from typing import Any
 from contract.base import Interval
 from contract.results import DataSummary, Notice
 from service.web.numbers import count, exact, with_interval
-from service.web.plots.plot import Plot
+from service.web.plots.plot import PlotGroup
 from service.web.tables import Table
 
 
@@ -41,6 +41,7 @@ class ResultView:
     subtitle   data or model that the result was computed from
     sentence   main result in words
     figures    main results in numbers
+    groups     plots, the most important group first
     template   template that arranges the parts
     more       further values for the template
     """
@@ -49,8 +50,7 @@ class ResultView:
     sentence: str = ""
     figures: Sequence[Figure] = ()
     warnings: Sequence[Notice] = ()
-    plots_heading: str = "Plots"
-    plots: Sequence[Plot] = ()
+    groups: Sequence[PlotGroup] = ()
     tables: Sequence[Table] = ()
     template: str = "overview.html"
     more: Mapping[str, Any] = field(default_factory=dict)

@@ -7,7 +7,7 @@ import numpy as np
 from contract.rolling import RollingResult, RollingWindow, WindowTerm
 from service.web import sentences
 from service.web.numbers import Units, count, exact, plain
-from service.web.plots.plot import SERIES, Axis, Layers, Plot
+from service.web.plots.plot import SERIES, Axis, Layers, Plot, PlotGroup
 from service.web.result_view import Figure, ResultView, data_in_words
 
 
@@ -19,8 +19,7 @@ def rolling_view(result: RollingResult) -> ResultView:
         sentence=sentences.trend(result),
         figures=list(trend_figures(result, units)),
         warnings=result.warnings,
-        plots_heading="Window by window",
-        plots=list(rolling_plots(result, units)),
+        groups=rolling_groups(result, units),
     )
 
 
@@ -37,16 +36,23 @@ def trend_figures(result: RollingResult, units: Units) -> Iterator[Figure]:
         yield Figure("Test of a linear trend", f"p = {plain(trend.p_value, 2)}", note=note)
 
 
-def rolling_plots(result: RollingResult, units: Units) -> Iterator[Plot]:
+def rolling_groups(result: RollingResult, units: Units) -> list[PlotGroup]:
     """Draw the spectral gap, the fixed points and every coefficient against time."""
     if not result.windows:
-        return
+        return []
     middle = [(w.begin + w.end) / 2 for w in result.windows]
     across = Axis("middle of the window", units.time)
-    yield from _gap(result, middle, across, units)
-    yield from _fixed_points(result, middle, across, units)
-    yield from _coefficients(result, middle, across, "drift")
-    yield from _coefficients(result, middle, across, "diffusion")
+    first = [
+        *_gap(result, middle, across, units),
+        *_fixed_points(result, middle, across, units),
+    ]
+    coefficients = [
+        plot for of in ("drift", "diffusion") for plot in _coefficients(result, middle, across, of)
+    ]
+    return [
+        PlotGroup("windows", "Window by window", first),
+        PlotGroup("coefficients", "Coefficients", coefficients),
+    ]
 
 
 def _gap(result: RollingResult, middle: list[float], across: Axis, units: Units) -> Iterator[Plot]:

@@ -12,7 +12,7 @@ from contract.datasets import Dataset, DatasetPreview
 from contract.records import JobRecord
 from contract.results import ModelResult, Result, Term
 from service.web import mathml, sentences
-from service.web.forms import job_fields
+from service.web.forms import job_fields, kind_forms
 from service.web.kinds import VIEWS
 from service.web.model_view import plots_of
 from service.web.numbers import Units, count, exact, plain, with_error
@@ -44,7 +44,9 @@ def dataset_view(dataset: Dataset, preview: DatasetPreview) -> str:
     basic, groups = job_fields([v.name for v in dataset.report.variables])
     said = list(sentences.report_in_words(dataset))
     read = rendered("dataset.html", dataset=dataset, sentences=said, plots=_drawn(plots))
-    return read + rendered("form.html", basic=basic, groups=groups, name=dataset.label or "")
+    return read + rendered(
+        "form.html", basic=basic, groups=groups, kinds=kind_forms(), name=dataset.label or ""
+    )
 
 
 def result_view(finished: Finished) -> str:
@@ -62,7 +64,9 @@ def result_values(finished: Finished) -> dict[str, Any]:
         "record": record,
         "title": record.labels.get("name") or record.id,
         "subtitle": f"{view.subtitle}; computed in {plain(result.provenance.seconds, 2)} s",
-        "plots": _drawn(view.plots),
+        "groups": [
+            {"name": g.name, "title": g.title, "plots": _drawn(g.plots)} for g in view.groups
+        ],
         "provenance": result.provenance,
         "kind": result.kind,
         **view.more,
@@ -140,6 +144,8 @@ def _course(dataset: Dataset, preview: DatasetPreview, units: Units, name: str) 
             up = np.stack([low, high], axis=1).ravel()
         place = trajectories.index(stretch.trajectory)
         label = "time series" if len(trajectories) == 1 else f"trajectory {stretch.trajectory + 1}"
+        # In one colour, a legend of every trajectory would tell nothing.
+        label = "trajectories" if many and len(trajectories) > 1 else label
         style = "model" if many or len(trajectories) == 1 else SERIES[place]
         layers.course(label, across, up, style)
     shown, total = len(preview.stretches), preview.n_segments

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
+from scipy.signal import lfilter
 
 from tests.acceptance.served import ROOT, Served
 
@@ -86,6 +88,53 @@ def test_the_script_with_the_client_prints_the_model(served: Served) -> None:
     printed = run(served, sys.executable, "examples/with_client.py")
     assert "b_x: x^3" in printed
     assert re.search(r"mean time from -1 to 1: 3\d(\.\d)? \(", printed)
+    found, wrong = printed.split("degree 2 at most")
+    assert found.count(": like the record") == 2
+    assert re.search(r"between the wells: record 14, 95 % .*: UNLIKE THE RECORD", wrong)
+
+
+def bare(served: Served, example: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run an example by a Python that has only its standard library."""
+    return subprocess.run(
+        [sys.executable, "-I", "-S", str(EXAMPLES / example), *arguments],
+        env={"ITOSCOPE_URL": served.url, "NO_PROXY": "127.0.0.1"},
+        cwd="/", capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("wells", [1, 2])
+def test_a_poll_needs_nothing_but_python(served: Served, tmp_path: Path, wells: int) -> None:
+    file = EXAMPLES / "double_well.csv"
+    if wells == 1:  # from which there is nowhere to go
+        kicks = np.random.default_rng(0).normal(scale=0.05, size=4000)
+        path = lfilter([1.0], [1.0, -0.95], kicks)
+        file = tmp_path / "one well.csv"
+        np.savetxt(file, np.column_stack([0.05 * np.arange(4000), path]), header="t,x",
+                   delimiter=",", comments="")  # fmt: skip
+    done = bare(served, "poll.py", str(file))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert '"term": "x"' in done.stdout
+    assert ("escape time null" in done.stdout) == (wells == 1)
+
+
+def test_a_poll_says_what_is_wrong(served: Served, tmp_path: Path) -> None:
+    (tmp_path / "slip.csv").write_text("t,x\n0,1.0\n1,1.5\n2,1.2\n3,oops\n4,1.1\n")
+    for arguments, said in (
+        ([], "examples/poll.py examples/double_well.csv"),
+        (["/nowhere.csv"], "no file /nowhere.csv"),
+        ([str(tmp_path / "slip.csv")], "oops"),
+    ):
+        done = bare(served, "poll.py", *arguments)
+        assert (done.returncode, said in done.stderr) == (1, True), done.stderr
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
+def test_every_example_runs_or_says_what_it_needs(served: Served, path: Path) -> None:
+    done = bare(served, path.name)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert path.name == "poll.py" or re.search(r"No module named .*\n  .*venv", done.stderr)
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")
@@ -121,7 +170,10 @@ def test_the_notebook_runs_and_shows_the_model(
     ).execute()
     shown = json.dumps([cell.get("outputs") for cell in notebook.cells])
     assert "x<sup>3</sup>" in shown
-    assert "image/png" in shown
+    assert shown.count("image/png") == 4
+    # Only the model that has one well is unlike the record, and only in its transitions.
+    unlike = r"(variance|transitions|increment): record [^:]*: UNLIKE THE RECORD"
+    assert re.findall(unlike, shown) == ["transitions"]
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,12 @@ def test_from_a_file_to_the_answer_its_report_and_a_comparison(
     expect(page.locator("h1:visible")).to_have_text("my <b>first</b> job")
     expect(page.locator(".answer")).to_contain_text("Relaxation time")
     assert page.locator(".equation math").count() >= 4
+    expect(page.locator(".checks")).to_contain_text("passes 6 of 6 checks")
+    expect(page.locator("#plot-residuals canvas")).to_be_hidden()
+    page.click(".checks a:has-text('prediction at longer times')")
+    expect(page.locator("#plot-chapman-kolmogorov")).to_be_focused()
+    for fold in ("dynamics", "selection"):
+        page.click(f"#group-{fold} > summary")
     for plot in (
         "drift",
         "diffusion",
@@ -213,6 +219,8 @@ def test_no_view_keeps_people_out_in_either_theme(
         f"#/jobs/{jobs['outward']}": ".verdict",
         f"#/jobs/{jobs['failed']}": ".problem",
         "#/jobs": "#jobs tbody tr",
+        "#/datasets": "#datasets tbody tr",
+        "#/model": "#model-form",
         f"#/compare/{jobs['well']}/{jobs['cubic']}": ".side",
     }
     for place, sign in views.items():
@@ -227,6 +235,7 @@ def test_no_view_keeps_people_out_in_either_theme(
 
 def test_the_pointer_reads_values_with_their_intervals(visit: Any, jobs: dict[str, str]) -> None:
     page = visit.open(f"#/jobs/{jobs['well']}")
+    page.click("#group-dynamics > summary")
     page.locator("#plot-committors .u-over").hover()
     expect(page.locator("#plot-committors .readout")).to_have_text(
         re.compile(r"0\.97\d* before −0\.97\d* [\d.]+ \([\d.]+ to [\d.]+\)")
@@ -237,6 +246,33 @@ def test_the_pointer_reads_values_with_their_intervals(visit: Any, jobs: dict[st
     expect(readout).to_have_text(
         re.compile(r"^x .* · y .* · stationary density of the model 0\.\d+")
     )
+
+
+def test_a_zoom_fills_the_height_and_is_undone(visit: Any, jobs: dict[str, str]) -> None:
+    page = visit.open(f"#/jobs/{jobs['well']}")
+    over, reset = (
+        page.locator(f"#plot-drift {part}") for part in (".u-over", "button:has-text('Reset zoom')")
+    )
+    over.scroll_into_view_if_needed()
+
+    def picture() -> str:
+        page.mouse.move(0, 0)
+        page.wait_for_timeout(100)
+        return str(page.evaluate("document.querySelector('#plot-drift canvas').toDataURL()"))
+
+    whole, box = picture(), over.bounding_box()
+    assert box is not None
+    expect(reset).to_be_hidden()
+    for undo in (reset.click, over.dblclick):
+        page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 50)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 60, steps=5)
+        page.mouse.up()
+        expect(reset).to_be_visible()
+        assert picture() != whole
+        undo()
+        expect(reset).to_be_hidden()
+        assert picture() == whole
 
 
 def test_the_switch_of_themes_holds_and_repaints_the_plots(
@@ -263,6 +299,8 @@ def test_nothing_is_wider_than_a_phone(visit: Any, jobs: dict[str, str]) -> None
         f"#/jobs/{jobs['well']}",
         f"#/jobs/{jobs['rotating']}",
         "#/jobs",
+        "#/datasets",
+        "#/model",
         f"#/compare/{jobs['well']}/{jobs['cubic']}",
     ):
         visit.open(place)
@@ -319,6 +357,90 @@ def test_a_stream_of_events_that_does_not_come_through_is_replaced_by_asking(
     visit.open(f"#/jobs/{jobs['well']}")
     expect(page.locator(".answer")).to_be_visible(timeout=15_000)
     visit.complaints.clear()
+
+
+def test_a_service_that_was_away_is_found_again(visit: Any, jobs: dict[str, str]) -> None:
+    page, away = visit.page, re.compile("/(v1|pages)/")
+    record = json.loads(page.request.get(f"{visit.url}/v1/jobs/{jobs['well']}").body())
+    running = {"fraction": 0.5, "stage": "identifying", "message": ""}
+    page.route(
+        re.compile(rf"/v1/jobs/{jobs['well']}$"),
+        lambda route: route.fulfill(json={**record, "state": "running", "progress": running}),
+        times=1,
+    )
+    page.route(re.compile("/(events|validate)$"), lambda route: route.abort())
+    visit.open(f"#/jobs/{jobs['well']}")
+    expect(page.locator("#elapsed")).to_contain_text("elapsed")
+    page.route(away, lambda route: route.abort())
+    expect(page.locator("#stage")).to_contain_text("cannot be reached. The job may go on")
+    page.unroute(away)
+    expect(page.locator(".answer")).to_be_visible()
+    # The same on a page that is opened while there is no service behind it.
+    page.route(away, lambda route: route.abort())
+    page.click("nav >> text=Jobs")
+    expect(page.locator("#message")).to_contain_text("The page tries again by itself.")
+    page.unroute(away)
+    expect(page.locator("#jobs tbody tr").first).to_be_visible()
+    expect(page.locator("#message")).to_be_empty()
+    visit.complaints.clear()
+
+
+def test_every_kind_of_job_is_started_from_the_page(
+    visit: Any, jobs: dict[str, str], client: httpx.Client
+) -> None:
+    dataset = client.get(f"/v1/jobs/{jobs['well']}").json()["dataset"]
+
+    def started() -> dict[str, Any]:
+        expect(page.locator(".answer")).to_be_visible(timeout=60_000)
+        job = page.url.rpartition("/")[2]
+        return dict(client.get(f"/v1/jobs/{job}").json())
+
+    page = visit.open(f"#/datasets/{dataset}")
+    page.select_option("#f-kind", "rolling")
+    page.fill("#f-windows-count", "5")
+    expect(page.locator("#f-analysis-passages")).to_be_hidden()
+    page.click("#job-form [type=submit]")
+    made = started()
+    assert (made["kind"], made["request"]["windows"]["count"]) == ("rolling", 5)
+
+    visit.open(f"#/datasets/{dataset}")
+    page.select_option("#f-kind", "sweep")
+    page.click("#job-form [type=submit]")
+    expect(page.locator(".fault:visible")).to_contain_text("Enter the values to try")
+    assert serious(page) == []
+    page.fill("#f-variants-library-polynomial_degree", "1, 3")
+    page.click("#job-form [type=submit]")
+    made = started()
+    assert made["request"]["variants"] == [{"library": {"polynomial_degree": n}} for n in (1, 3)]
+
+    visit.open("#/model")
+    page.fill("#m-drift", "u: u - u^3")
+    page.fill("#m-diffusion", "u: 0.25")
+    page.fill("#m-analysis-passages", "-1, 1")
+    page.click("#model-form [type=submit]")
+    made = started()
+    assert made["request"]["model"]["drift"] == {"u": {"u": 1.0, "u^3": -1.0}}
+    assert len(made["request"]["analysis"]["passages"]) == 1
+
+
+def test_datasets_are_listed_and_deleted_and_give_their_jobs_a_name(
+    visit: Any, client: httpx.Client
+) -> None:
+    text = SHORT.replace("t,x", "t,height").encode()
+    dataset = client.post("/v1/datasets", files={"file": ("stray file.csv", text)}).json()["id"]
+    job = client.post("/v1/jobs", json={"kind": "identification", "dataset": dataset}).json()["id"]
+    finished(client, job)
+    page = visit.open("#/jobs")
+    page.fill("#filter-name", "STRAY")
+    expect(page.locator("#jobs tbody tr")).to_have_count(1)
+    expect(page.locator("#jobs tbody tr")).to_contain_text("stray file.csv")
+    page.click("nav >> text=Datasets")
+    row = page.locator("#datasets tbody tr", has_text="stray file.csv")
+    expect(row).to_contain_text("height")
+    page.once("dialog", lambda dialog: dialog.accept())
+    row.get_by_role("button").click()
+    expect(row).to_have_count(0)
+    assert client.get(f"/v1/datasets/{dataset}").status_code == 404
 
 
 @pytest.fixture

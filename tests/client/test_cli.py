@@ -5,11 +5,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from itoscope_client import Model
 from itoscope_client.cli.commands import itoscope
+from itoscope_client.cli.options import terms_of_sum
+from itoscope_client.cli.output import of_result
 from tests.acceptance.served import ROOT, Served
+from tests.client.documents import normal, result
 
 FILE = str(ROOT / "examples" / "double_well.csv")
 
@@ -50,6 +55,77 @@ def test_a_file_is_identified_watched_listed_and_kept(served: Served, tmp_path: 
     assert run(served.url, "cancel", job).stdout == f"{job} is succeeded\n"
 
 
+def test_every_kind_is_started_and_shown_in_words(served: Served) -> None:
+    two = ["--over", '{"library": {"polynomial_degree": 3}}', "--over", "{}"]
+    model = ["--drift", "x - x^3", "--diffusion", "0.25", "--passage", "-1", "1"]
+    for command, shown in (
+        (["roll", FILE, "--count", "3", "--share", "0.5"], "3 windows, t = 0 to 300"),
+        (["sweep", FILE, *two], "library.polynomial_degree = 3: b_x = "),
+        (["generator", *model], "mean time −1.00 → 1.00  41.03"),
+    ):
+        done = run(served.url, *command, "--quiet")
+        assert done.exit_code == 0, done.output
+        assert shown in done.stdout
+        job = run(served.url, "jobs", "--limit", "1").stdout.splitlines()[1].split()
+        assert job[3] == ("–" if command[0] == "generator" else "double_well.csv")
+        again = run(served.url, "result", job[0]).stdout
+        assert again.strip()
+        assert again.strip() in done.stdout
+        assert '{"' not in again
+        assert json.loads(run(served.url, "result", job[0], "--json").stdout)["job"] == job[0]
+        by_id = run(served.url, "generator", job[0], "--quiet", "--detach")
+        assert (by_id.exit_code == 0) == (command[0] == "generator"), by_id.output
+
+
+def test_a_result_of_another_kind_is_named_and_not_poured_out() -> None:
+    shown = of_result({"kind": "mean", "job": "job_x", "means": [0.0] * 10_000})
+    assert shown == "a result of the kind mean, with kind, job, means; --json prints it"
+
+
+def test_a_saved_model_is_drawn_and_simulated(tmp_path: Path) -> None:
+    nowhere = "http://127.0.0.1:9"
+    document = result({"x": {"x": -1.0}}, {"x,x": {"1": 2.0}}, stationary=normal(0.0, 1.0))
+    (tmp_path / "ou.json").write_text(json.dumps(document))
+    arguments = ["--steps", "4", "--dt", "0.5", "--paths", "2", "--start", "0.5", "--seed", "1"]
+    simulated = run(nowhere, "simulate", str(tmp_path / "ou.json"), *arguments)
+    assert simulated.exit_code == 0, simulated.output
+    rows = np.genfromtxt(simulated.stdout.splitlines(), delimiter=",", names=True)
+    assert rows.dtype.names == ("path", "t", "x")
+    _, x = Model(document).simulate(n_steps=4, dt=0.5, n_paths=2, start=0.5, seed=1)
+    np.testing.assert_allclose(rows["x"].reshape(2, 5), x)
+    np.testing.assert_allclose(rows["t"], [0, 0.5, 1, 1.5, 2] * 2)
+    wrong = run(nowhere, "simulate", str(tmp_path / "ou.json"), "--start", "1,2", "--steps", "1")
+    assert (wrong.exit_code, "2 numbers; the variables are x" in wrong.stderr) == (1, True)
+
+    picture = tmp_path / "ou.svg"
+    drawn = run(nowhere, "plot", str(tmp_path / "ou.json"), "-o", str(picture))
+    assert (drawn.exit_code, drawn.stdout) == (0, f"{picture}\n"), drawn.output
+    assert "<svg" in picture.read_text()
+    missing = run(nowhere, "plot", "nowhere.json")
+    assert (missing.exit_code, "neither a file nor the id" in missing.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("x - x^3", {"x": 1.0, "x^3": -1.0}),
+        ("0.25", {"1": 0.25}),
+        ("-2*x*y + .5", {"x*y": -2.0, "1": 0.5}),
+        ("1e-3*x + 2e+1", {"x": 1e-3, "1": 20.0}),
+        ("2*(x - y) - exp(-x)", {"(x-y)": 2.0, "exp(-x)": -1.0}),
+        ("x^-2 + x*-1", {"x^-2": 1.0, "x*-1": 1.0}),
+        ("2^x + 3**x", {"2^x": 1.0, "3**x": 1.0}),
+        ("x + 2*x", {"x": 3.0}),
+        ("--x", {"x": 1.0}),
+        ("2*e - e", {"e": 1.0}),
+        ("x +", None),
+        ("", None),
+    ],
+)
+def test_a_sum_is_split_into_its_terms(text: str, terms: dict[str, float] | None) -> None:
+    assert terms_of_sum(text) == terms
+
+
 def test_a_detached_job_is_only_its_id(served: Served) -> None:
     done = run(served.url, "identify", FILE, "--detach")
     assert done.exit_code == 0
@@ -65,6 +141,10 @@ def test_a_detached_job_is_only_its_id(served: Served) -> None:
         (["identify", FILE, "--time-column", "when"], 1, "time_column names 'when'"),
         (["identify", FILE, "--parameters", "{"], 2, "@FILE"),
         (["identify", FILE, "--label", "x"], 2, "NAME=VALUE"),
+        (["identify", FILE, "--parameters", '{"library": {"degree": 3}}'], 1, "library.degree"),
+        (["generator"], 2, "give a MODEL, or its terms"),
+        (["generator", "--drift", "-x"], 2, "both --drift and --diffusion"),
+        (["generator", "--drift", "x -", "--diffusion", "1"], 2, "no sum of terms"),
         (["watch", "job_0000000000"], 1, "There is no such job"),
         (["identify"], 2, "FILE"),
     ],

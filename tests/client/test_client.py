@@ -87,6 +87,20 @@ class TestInstallation:
 
         assert asyncio.run(the_same()) == [float(gap) for gap in rolling.gaps]
 
+    def test_what_has_no_single_window_is_refused_before_the_job(self, client: Client) -> None:
+        x = np.random.default_rng(3).normal(size=(200, 2))
+        before = [job["id"] for job in client.jobs(kind="rolling")]
+        both = {"position": x[:, 0], "speed": x[:, 1]}
+        names = ["position", "speed"]
+        with pytest.raises(InvalidRequest, match=r"one variable, .* has 2: position, speed") as two:
+            client.roll(both, dt=0.1, state_columns=names, progress=False)
+        assert two.value.hints == (
+            "Upload the data again with one column: state_columns=position.",
+        )
+        with pytest.raises(InvalidRequest, match="one trajectory, and the dataset has 2"):
+            client.roll([x[:, 0], x[:, 1]], dt=0.1, progress=False)
+        assert [job["id"] for job in client.jobs(kind="rolling")] == before
+
     def test_one_record_under_several_sets_of_parameters(
         self, client: Client, served: Served
     ) -> None:

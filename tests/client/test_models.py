@@ -3,15 +3,29 @@
 import base64
 import json
 import math
+import pickle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from itoscope_client import MissingDependency, Model, SimulationError, errors
+from itoscope_client import (
+    InputError,
+    JobFailed,
+    MissingDependency,
+    Model,
+    NotFound,
+    Rolling,
+    SimulationError,
+    Sweep,
+    WaitingTimedOut,
+    errors,
+)
 from itoscope_client.cli.output import of_model
-from itoscope_client.models.rolling import Rolling
+from itoscope_client.inputs import upload_of
+from itoscope_client.models.latex import expression
+from itoscope_client.models.terms import parse
 from tests.client.documents import normal, result
 
 OU = result({"x": {"x": -1.0}}, {"x,x": {"1": 2.0}}, error=0.1, stationary=normal(0.0, 1.0))
@@ -164,6 +178,55 @@ KNOWN: dict[str, Any] = {
 }
 
 
+def rolling() -> Rolling:
+    """Two windows, in which the gap halves."""
+    windows = [
+        {
+            "begin": float(n), "end": n + 2.0, "drift": [], "diffusion": [],
+            "gap": {"value": gap, "ci": ci}, "relaxation_time": {"value": 1 / gap},
+        }
+        for n, gap, ci in ((0, 2.0, [1.0, 3.0]), (1, 1.0, [0.5, 2.0]))
+    ]  # fmt: skip
+    return Rolling(
+        {"job": "job_x", "kind": "rolling", "windows": windows,
+         "trend": {"factor": {"value": 0.5}}}
+    )  # fmt: skip
+
+
+class TestOtherProcesses:
+    """What joblib and multiprocessing do to results and exceptions."""
+
+    def test_a_model_arrives_there_and_asks_nobody(self) -> None:
+        asked = Model(result({"x": {"x^3": -1.0}}, {"x,x": {"1": 1.0}}), ask=lambda *_: None)
+        again = pickle.loads(pickle.dumps(asked))
+        np.testing.assert_array_equal(again.drift([0.5, 2.0]), asked.drift([0.5, 2.0]))
+        assert again.document == asked.document
+        with pytest.raises(LookupError, match="ask the service"):
+            again.passage(0, 1)
+
+    def test_so_do_the_results_with_many_models(self) -> None:
+        item = {"parameters": {"seed": 1}, "error": None, **OU}
+        sweep = Sweep({"job": "job_x", "kind": "sweep", "items": [item]}, ask=lambda *_: None)
+        assert pickle.loads(pickle.dumps(sweep))[0].names == sweep[0].names
+        assert pickle.loads(pickle.dumps(rolling())).gaps == rolling().gaps
+
+    @pytest.mark.parametrize(
+        "error",
+        [
+            JobFailed("job_x", {"code": "too-few-samples", "detail": "six", "hints": ["more"]}),
+            NotFound({"status": 404, "errors": [{"detail": "no"}]}, request_id="r", retry_after=2),
+            WaitingTimedOut("job_x", 3.0),
+            InputError("no dt"),
+            MissingDependency("get it"),
+        ],
+        ids=lambda error: type(error).__name__,
+    )
+    def test_so_do_exceptions(self, error: Exception) -> None:
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again)) == (type(error), str(error))
+        assert vars(again) == vars(error)
+
+
 class TestPassages:
     def test_one_in_the_result_is_read_from_it(self) -> None:
         model = Model(result({"x": {"x": -1.0}}, {"x,x": {"1": 1.0}}, passages=[KNOWN]))
@@ -197,8 +260,62 @@ class TestPassages:
 class TestPages:
     def test_a_notebook_shows_equations_with_errors(self) -> None:
         page = Model(OU)._repr_html_()
-        assert "(−1.00 ± 0.10) x" in page
+        assert "</i> = −(1.00 ± 0.10) x</p>" in page
         assert "2.00 ± 0.10" in page
+
+    def test_signs_stand_between_the_terms(self) -> None:
+        terms = {"1": -0.5, "x": 1.0, "x^3": -0.921, "x - y": 2.0}
+        model = Model(result({"x": terms, "y": {"y": -1.0}}, {"x,x": {"1": 1.0}}))
+        shown = "= −0.5 + 1 x − 0.921 x<sup>3</sup> + 2 (x − y)</p>"
+        assert shown in model._repr_html_()
+        assert (
+            "b_{x} &= -0.5 + 1 \\, x - 0.921 \\, x^{3} + 2 \\, \\left(x - y\\right) \\\\\n"
+            in model.to_latex()
+        )
+
+    @pytest.mark.parametrize(
+        ("term", "written"),
+        [
+            ("x^3", "x^{3}"),
+            ("x*y", r"x \, y"),
+            ("sin(2*pi*phi/360)", r"\sin\left(\frac{2 \, \pi \, \phi}{360}\right)"),
+            ("x/(1+x^2)", r"\frac{x}{1 + x^{2}}"),
+            ("exp(-x^2)", r"\exp\left(-x^{2}\right)"),
+            ("(x+1)^2", r"\left(x + 1\right)^{2}"),
+            ("y*(-x)", r"y \, \left(-x\right)"),
+            ("-x + y", "-x + y"),
+            ("x - (y - 1)", r"x - \left(y - 1\right)"),
+            ("S_P_500*x4", r"\mathrm{S\_P\_500} \, x_{4}"),
+            ("sqrt(x)*2", r"\sqrt{x} \cdot 2"),
+            ("x*1e-7", r"x \cdot 1 \cdot 10^{-7}"),
+        ],
+    )
+    def test_a_term_in_latex(self, term: str, written: str) -> None:
+        assert expression(parse(term)) == written
+
+    def test_equations_in_latex_have_their_errors(self) -> None:
+        model = Model(OU)
+        assert model._repr_latex_() == f"$\\displaystyle {model.to_latex()}$"
+        assert r"a_{x x} &= \left(2.00 \pm 0.10\right)" in model.to_latex()
+        assert "b_{x} &= -1 \\, x" in model.to_latex(errors=False)
+        small = Model(result({"x": {"x": -1.5e-7}}, {"x,x": {"1": 1.0}}))
+        assert r"b_{x} &= -1.5 \cdot 10^{-7} \, x" in small.to_latex()
+
+    def test_what_is_shown_is_short(self) -> None:
+        curve = {"times": list(range(1000)), "values": list(range(1000))}
+        model = Model({**OU, "generator": {**OU["generator"], "passages": [{**KNOWN, **curve}]}})
+        for shown in (
+            model,
+            model.passages[0],
+            rolling(),
+            upload_of(np.zeros(9999), layout={"dt": 0.1}),
+        ):
+            assert len(repr(shown)) < 300
+            assert " at 0x" not in repr(shown)
+        assert repr(rolling()) == (
+            "<Rolling 2 windows, t = 0 to 3; spectral gap 2.0 (1.0 to 3.0) to 1.00 (0.50 to 2.00); "
+            "trend: a factor of 0.5000>"
+        )
 
     def test_of_a_model_alone_it_is_not_said_that_it_has_no_law(self) -> None:
         nothing = result(
@@ -240,17 +357,59 @@ class TestPages:
         )
 
 
+def pyplot() -> Any:
+    import matplotlib
+    import matplotlib.pyplot as plt
+
+    matplotlib.use("agg")
+    return plt
+
+
 class TestPictures:
     @pytest.mark.slow
     @pytest.mark.parametrize("document", [OU, ROTATING], ids=["line", "plane"])
     def test_a_model_is_drawn(self, document: dict[str, Any]) -> None:
-        import matplotlib
-
-        matplotlib.use("agg")
+        plt = pyplot()
         samples = np.random.default_rng(0).normal(size=(200, 1 if document is OU else 2))
         figure = Model(document).plot(samples)
         assert len(figure.axes) == (4 if document is OU else 1)
-        matplotlib.pyplot.close(figure)
+        plt.close(figure)
+
+    @pytest.mark.slow
+    def test_the_datas_points_and_the_bands_are_drawn(self) -> None:
+        plt = pyplot()
+        points = {"at": [-1.0, 1.0], **{f: [1.0, -1.0] for f in ("drift", "diffusion")}}
+        points |= {f"{of}_std_error": [0.1, None] for of in ("drift", "diffusion")}
+        grid = [-2.0, 0.0, 2.0]
+        ends = [[0.0, -1.0, 0.0], [2.0, 0.0, 2.0]]
+        document = {
+            **OU,
+            "data": {"range": [[-1.5, 1.5]]},
+            "curves": {"grid": grid, "drift": {"values": grid, "band": [[-1, 1]] * 3}},
+            "observed": {
+                "kramers_moyal": points, "histograms": {"x": {"edges": grid, "counts": [3, 1]}}
+            },
+            "generator": {
+                **OU["generator"],
+                "effective_potential": {"grid": grid, "values": ends[0], "values_ci": ends},
+            },
+        }  # fmt: skip
+        model = Model(document)
+        figure = model.plot()
+        drift, diffusion, density, potential = figure.axes
+        for axes in (drift, diffusion):
+            assert [*axes.containers[0].lines[0].get_xdata()] == [-1.0, 1.0]
+        assert [len(axes.collections) for axes in (drift, potential)] == [2, 1]
+        # Three of four samples lie in the lower of two bins of width two.
+        assert [*density.patches[0].get_data().values] == [0.375, 0.125]
+        plt.close(figure)
+        figure, mine = plt.subplots()
+        assert model.plot(ax=mine) is figure
+        assert (mine.get_title(), mine.get_xlabel()) == ("drift b(x)", "x")
+        assert model.plot(panel="potential", ax=mine) is figure
+        with pytest.raises(ValueError, match="drift, diffusion, density, potential"):
+            model.plot(panel="volume")
+        plt.close(figure)
 
     def test_without_matplotlib_it_is_said_how_to_get_it(
         self, monkeypatch: pytest.MonkeyPatch
@@ -318,10 +477,10 @@ class TestNames:
     def test_windows_are_asked_in_both_words(self) -> None:
         terms = [{"term": "x^3", "value": -1.0, "std_error": 0.1}]
         window = {"begin": 0.0, "end": 1.0, "drift": terms, "diffusion": []}
-        rolling = Rolling(
+        found = Rolling(
             {"data": {"variables": [{"name": "x", "symbol": "v"}]}, "windows": [window]}
         )
         for term in ("v^3", "x^3"):
-            assert rolling.coefficient(term)[0] == pytest.approx([-1.0])
+            assert found.coefficient(term)[0] == pytest.approx([-1.0])
         with pytest.raises(LookupError, match=r"it has v\^3"):
-            rolling.coefficient("w")
+            found.coefficient("w")

@@ -14,6 +14,7 @@ from grammar.terms import (
     Binary,
     NotATerm,
     Number,
+    as_factor,
     parse,
     variable_name,
     variables_of,
@@ -136,3 +137,20 @@ def test_a_fault_is_named(text: str, fault: str) -> None:
 
 def test_a_term_knows_its_variables() -> None:
     assert variables_of(parse("sin(2*x)/x4 + 1")) == {"x", "x4"}
+
+
+@pytest.mark.parametrize(
+    ("term", "factor"),
+    [
+        ("x^3", "x^3"),
+        ("x*y/2", "x*y/2"),
+        ("sin(x - y)", "sin(x - y)"),
+        ("(x - y)*2", "(x - y)*2"),
+        ("x - y", "(x - y)"),
+        ("-x", "(-x)"),
+        ("-x*y", "(-x*y)"),
+        ("(x - y)", "((x - y))"),
+    ],
+)
+def test_a_sum_stands_in_parentheses_where_it_is_a_factor(term: str, factor: str) -> None:
+    assert as_factor(term) == factor

@@ -168,6 +168,15 @@ def test_validate_answers_with_the_resolved_job_and_runs_nothing(service: Any) -
     )
 
 
+def test_a_model_is_not_taken_from_a_job_that_has_several(service: Any) -> None:
+    earlier = service.job(kind="rolling")
+    service.finish(earlier)
+    request = {"kind": "generator", "model": {"job": earlier}}
+    answer = service.client.post("/v1/jobs", json=request)
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "#/model/job")
+    assert "of the kind rolling" in answer.json()["detail"]
+
+
 def test_a_model_can_be_taken_from_a_finished_job_only(service: Any) -> None:
     earlier = service.job()
     request = {"kind": "generator", "model": {"job": earlier}}

@@ -51,18 +51,28 @@ class NormalEquations:
 class WiderErrors:
     """Errors wider than V's, of estimates that V weights.
 
-    weighted     equations by V
-    covariance   (n_functions, n_functions) of all coefficients
+    weighted   equations by V
+    noise      (n_functions, n_functions) covariance of the scores
+    slope      (n_functions, n_functions) slope of the scores' expectation in the coefficients
     """
 
     weighted: NormalEquations
-    covariance: Floats
+    noise: Floats
+    slope: Floats
 
     def on(self, functions: NDArray[np.int_]) -> "WiderErrors":
         """Return the errors where the other functions are left out."""
-        rows, weighted = self.weighted.information[functions], self.weighted
-        projection = np.linalg.pinv(rows[:, functions], 1e-12, hermitian=True) @ rows
-        return WiderErrors(on(weighted, functions), projection @ self.covariance @ projection.T)
+        both = np.ix_(functions, functions)
+        return WiderErrors(on(self.weighted, functions), self.noise[both], self.slope[both])
+
+    def covariance(self, basis: Floats) -> Floats:
+        """Compute the covariance of the coefficients along the rows of a basis; (k, k)."""
+        inverse = self.inverse_slope(basis)
+        return np.asarray(inverse @ basis @ self.noise @ basis.T @ inverse.T)
+
+    def inverse_slope(self, basis: Floats) -> Floats:
+        """Compute what turns scores into coefficients along the rows of a basis; (k, k)."""
+        return np.asarray(np.linalg.pinv(basis @ self.slope @ basis.T, 1e-14))
 
 
 def on(equations: NormalEquations, functions: NDArray[np.int_]) -> NormalEquations:
@@ -244,11 +254,34 @@ def at_least(
     norms = np.sqrt(np.diag(solution.covariance))
     scale = np.outer(norms, norms)
     wider = _wider(solution.covariance / scale, covariance / scale)
-    known = equations.errors or WiderErrors(equations, solution.covariance)
+    information = equations.information
+    known = equations.errors or WiderErrors(equations, information, information)
+    noise = known.slope @ (wider * scale) @ known.slope.T
     return replace(
         _with_covariance(equations, solution.values, wider, norms),
-        errors=known if of_terms else replace(known, covariance=wider * scale),
+        errors=known if of_terms else replace(known, noise=noise),
     )
+
+
+def with_scores(equations: NormalEquations, slope: Floats, noise: Floats) -> NormalEquations:
+    """Give equations other errors than V's, where they are positive; estimates are unchanged.
+
+    Parameters
+    ----------
+    equations : normal equations
+    slope : (n_functions, n_functions) slope of the scores' expectation in the coefficients
+    noise : (n_functions, n_functions) covariance of the scores
+    """
+    everything, errors = np.eye(len(equations.score)), WiderErrors(equations, noise, slope)
+    solution = solve(equations, everything, robust=False)
+    if solution is None:
+        return equations
+    covariance = errors.covariance(everything)
+    if not (np.diag(covariance) > 0).all():
+        return equations
+    norms = np.sqrt(np.diag(covariance))
+    scaled = covariance / np.outer(norms, norms)
+    return replace(_with_covariance(equations, solution.values, scaled, norms), errors=errors)
 
 
 def _wider(model: Floats, robust: Floats) -> Floats:
@@ -344,9 +377,11 @@ def estimated(equations: NormalEquations, basis: Floats, *, robust: bool = True)
     found = solve(errors.weighted, basis, robust=robust)
     if found is None:
         return None
-    projection = found.covariance @ basis @ errors.weighted.information
-    covariance = projection @ errors.covariance @ projection.T
-    return Solution(found.values, covariance, found.robust_covariance)
+    robust_covariance = found.robust_covariance
+    if robust_covariance is not None:
+        change = errors.inverse_slope(basis) @ basis @ errors.weighted.information @ basis.T
+        robust_covariance = change @ robust_covariance @ change.T
+    return Solution(found.values, errors.covariance(basis), robust_covariance)
 
 
 def _robust(

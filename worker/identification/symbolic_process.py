@@ -12,6 +12,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
+from grammar.terms import as_factor
 from worker.identification.data.library import Library
 from worker.identification.data.terms import evaluate
 from worker.identification.sums.kernels import Kernels
@@ -225,7 +226,7 @@ def expression(terms: Mapping[str, float], digits: int = 4) -> str:
         if not value:
             continue
         magnitude = f"{abs(value):.{digits}g}"
-        body = magnitude if term == "1" else f"{magnitude}*{term}"
+        body = magnitude if term == "1" else f"{magnitude}*{as_factor(term)}"
         sign = "-" if value < 0 else "+"
         parts.append(f"{sign} {body}" if parts else (f"-{body}" if value < 0 else body))
     return " ".join(parts) if parts else "0"

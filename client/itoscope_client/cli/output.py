@@ -4,14 +4,18 @@ import functools
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn, ParamSpec
 
 import click
 
+from itoscope_client.client import Client
 from itoscope_client.errors import ItoscopeError, JobCancelled, JobFailed, Problem, Unreachable
 from itoscope_client.models.display import missing_distribution_reason, relaxation_rows
 from itoscope_client.models.model import Model
-from itoscope_client.models.numbers import measured, plain, power_of_ten, with_interval
+from itoscope_client.models.numbers import exact, measured, plain, power_of_ten, with_interval
+from itoscope_client.models.rolling import Rolling, in_words
+from itoscope_client.models.sweep import Sweep
 from itoscope_client.waiting import WaitingTimedOut
 
 P = ParamSpec("P")
@@ -19,6 +23,8 @@ REFUSED, INTERRUPTED = 1, 130
 STATUS: Mapping[type[Exception], int] = {
     JobFailed: 3, JobCancelled: 4, WaitingTimedOut: 5, Unreachable: 6,
 }  # fmt: skip
+MOST_ROWS = 20
+"""Largest number of windows that are printed."""
 EXIT_STATUS = """\b
 Exit status:
   0    success
@@ -65,6 +71,34 @@ def _end(error: Exception, status: int, options: dict[str, Any]) -> NoReturn:
     sys.exit(status)
 
 
+def finished(client: Client, job: str, timeout: float | None, quiet: bool) -> dict[str, Any]:
+    """Wait for a job of any kind, and return its result document."""
+    record = client.watch(job, timeout=timeout, progress=not quiet)
+    if record["state"] != "succeeded":
+        client.wait(job, progress=False)  # raises what ended it
+    return client.result_document(job)
+
+
+def show(document: Mapping[str, Any], as_json: bool, output: Path | None) -> None:
+    """Print a result in words, or as JSON, and write it to a file if one is given."""
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False)
+    if output is not None:
+        output.write_text(text, encoding="utf-8")
+    click.echo(text if as_json else of_result(document))
+
+
+def of_result(document: Mapping[str, Any]) -> str:
+    """Write the result of a job of any kind."""
+    if "model" in document:
+        return of_model(Model(document))
+    if document.get("kind") == "rolling":
+        return of_rolling(Rolling(document))
+    if document.get("kind") == "sweep":
+        return of_sweep(Sweep(document))
+    members = ", ".join(document)
+    return f"a result of the kind {document.get('kind')}, with {members}; --json prints it"
+
+
 def of_dataset(dataset: Mapping[str, Any], name: str) -> str:
     """Write what was read from a file."""
     report = dataset["report"]
@@ -88,27 +122,61 @@ def of_model(model: Model) -> str:
             ("term", "value", "± std. error", f"{100 * confidence:g} % interval", "probability")
         ]
     for term in model.active_terms:
-        value, error = plain(term.value), ""
+        value, error = exact(term.value, 4), ""
         if term.std_error:
             value, spread, exponent = measured(term.value, term.std_error)
             power = power_of_ten(exponent)
             value, error = value + power, f"± {spread}{power}"
         likely = "" if term.probability is None else f"{100 * term.probability:.0f} %"
         rows.append((term.name, value, error, with_interval(term.value, term.ci)[1], likely))
-    lines += _aligned(rows, numbers=True)
+    # A model that was given has neither errors nor probabilities.
+    filled = [k for k in range(len(rows[0])) if any(row[k] for row in rows[1:])]
+    lines += _aligned([tuple(row[k] for k in filled) for row in rows], numbers=True)
     lines += ["", *_facts(model)]
     return "\n".join(lines + of_warnings(model.warnings))
 
 
-def of_jobs(jobs: Sequence[Mapping[str, Any]]) -> str:
-    """Write one line for each job."""
+def of_rolling(rolling: Rolling) -> str:
+    """Write the spectral gap of the windows, of many evenly spaced ones, its trend and warnings."""
+    count = len(rolling.gaps)
+    every = -(-count // MOST_ROWS)
+    rows: list[tuple[str, ...]] = [("window", "spectral gap", "interval", "relaxation time", "")]
+    for n in range(0, count, every):
+        gap, time = rolling.gaps[n], rolling.relaxation_times[n]
+        if gap.value is None:
+            rows.append((_window(rolling, n), "–", str(gap), "", ""))
+            continue
+        rows.append((_window(rolling, n), *gap.texts, *time.texts))
+    lines = ["", f"  {in_words(rolling)}", "", *_aligned(rows)]
+    if every > 1:
+        lines.append(f"(one in {every} of {count} windows; --json prints all)")
+    return "\n".join(lines + of_warnings(rolling.warnings))
+
+
+def of_sweep(sweep: Sweep) -> str:
+    """Write the model of every set of parameters, or why there is none, and its warnings."""
+    lines = ["", *repr(sweep).removeprefix("<").removesuffix("\n>").splitlines(), ""]
+    found: dict[str, list[str]] = {}
+    for number, model in enumerate(sweep.models, start=1):
+        for warning in () if model is None else model.warnings:
+            found.setdefault(str(warning["code"]), []).append(str(number))
+    lines += [f"warning: {code} (set {', '.join(sets)})" for code, sets in found.items()]
+    return "\n".join(lines).rstrip()
+
+
+def of_jobs(jobs: Sequence[Mapping[str, Any]], files: Mapping[str, str]) -> str:
+    """Write one line for each job.
+
+    files   name of the file of each dataset, by its id
+    """
     if not jobs:
         return "no jobs"
-    rows = [("job", "state", "kind", "created", "labels")]
+    rows = [("job", "state", "kind", "file", "created", "labels")]
     for job in jobs:
         labels = " ".join(f"{name}={value}" for name, value in (job.get("labels") or {}).items())
         created = str(job["created_at"])[:19].replace("T", " ")
-        rows.append((job["id"], job["state"], job["kind"], created, labels))
+        file = files.get(job.get("dataset") or "", "–")
+        rows.append((job["id"], job["state"], job["kind"], file, created, labels))
     return "\n".join(_aligned(rows))
 
 
@@ -140,6 +208,10 @@ def _place(place: Any) -> str:
 def _interval(low: float | None, high: float | None) -> str:
     lower, upper = "−∞" if low is None else plain(low, 3), "∞" if high is None else plain(high, 3)
     return f"[{lower}, {upper}]"
+
+
+def _window(rolling: Rolling, n: int) -> str:
+    return f"{rolling.begins[n]:.4g} – {rolling.ends[n]:.4g}"
 
 
 def _variable(variable: Mapping[str, Any]) -> str:

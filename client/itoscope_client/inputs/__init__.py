@@ -17,6 +17,7 @@ from itoscope_client.inputs.tables import (
     upload_of_polars,
 )
 from itoscope_client.inputs.upload import LayoutOptions, Upload
+from itoscope_client.requests import belonging, did_you_mean
 
 __all__ = ["LayoutOptions", "Upload", "upload_of"]
 
@@ -43,6 +44,10 @@ def upload_of(data: Any, t: Any = None, layout: LayoutOptions | None = None) -> 
     Raise InputError, with the option that would settle it; MissingDependency; OSError.
     """
     layout = {} if layout is None else layout
+    for option in layout:
+        if option not in LayoutOptions.__annotations__:
+            meant = did_you_mean(option, LayoutOptions.__annotations__, belonging(option))
+            raise InputError(f"{option} is not an option for reading data; {meant}")
     dt = layout.get("dt")
     if dt is not None and not (np.isfinite(dt) and dt > 0):
         raise InputError(f"dt must be a positive number, not {dt}")

@@ -54,7 +54,7 @@ def without(layout: LayoutOptions, *options: str) -> LayoutOptions:
 class Upload:
     """File, or bytes made here, with media type, name and layout."""
 
-    content: bytes | Path
+    content: bytes | Path = field(repr=False)
     content_type: str = UNKNOWN
     filename: str | None = None
     layout: LayoutOptions = field(default_factory=LayoutOptions)

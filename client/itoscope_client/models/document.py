@@ -1,6 +1,6 @@
 """A model's result document: its equations, its coefficients, and its generator's analysis."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,13 @@ from itoscope_client.models.estimates import (
     passage_of,
     terms_of,
 )
+from itoscope_client.models.numbers import exact, with_error
 from itoscope_client.models.process import Process, process_of
 from itoscope_client.models.spelling import in_symbols, renamed
 
 Floats = NDArray[np.float64]
+Summand = tuple[str, str, str]
+"""A summand of an equation: its sign, the size of its coefficient, perhaps with `±`, its term."""
 
 
 class ModelDocument:
@@ -96,6 +99,17 @@ class ModelDocument:
     def active_terms(self) -> tuple[Term, ...]:
         """Terms that were kept in the model."""
         return tuple(term for term in self.terms if term.active)
+
+    def sums(self, *, errors: bool = True) -> Iterator[tuple[str, str, list[Summand]]]:
+        """Yield letter and component of every equation, with its kept terms.
+
+        errors   whether each coefficient has its standard error
+        """
+        for function, letter in (("drift", "b"), ("diffusion", "a")):
+            for component in self.in_symbols["model"][function]:
+                place = (function, component)
+                own = [t for t in self.active_terms if (t.function, t.component) == place]
+                yield letter, component, [_summand(t, n == 0, errors) for n, t in enumerate(own)]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -212,6 +226,12 @@ class ModelDocument:
     def warnings(self) -> tuple[Mapping[str, Any], ...]:
         """Warnings, each with `code`, `message` and `details`."""
         return tuple(self.document.get("warnings", ()))
+
+
+def _summand(term: Term, first: bool, errors: bool) -> Summand:
+    value, error = abs(term.value), term.std_error if errors else None
+    size = with_error(value, error) if error else exact(value, 4)
+    return "-" if term.value < 0 else "" if first else "+", size, term.term
 
 
 def _same(a: Any, b: Any) -> bool:

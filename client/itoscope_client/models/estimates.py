@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -49,7 +49,7 @@ class Passage:
     """Mean first-passage time, exact for the model [time]."""
     kramers: Estimate
     """Mean first-passage time by the Eyring–Kramers formula [time]."""
-    document: Mapping[str, Any]
+    document: Mapping[str, Any] = field(repr=False)
     """The result's entry, with standard deviation, quantiles and distribution."""
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from itoscope_client.errors import NoModel
-from itoscope_client.models import display
+from itoscope_client.models import display, latex, plots
 from itoscope_client.models.document import Floats, ModelDocument
 from itoscope_client.models.estimates import Passage
 from itoscope_client.models.numbers import with_interval
@@ -89,14 +89,29 @@ class Model(ModelDocument):
         shown: Floats = paths[..., 0] if d == 1 else paths
         return times, shown if n_paths is not None else shown[0]
 
-    def plot(self, data: ArrayLike | None = None) -> Any:
-        """Plot drift, diffusion, stationary density and potential; in the plane density and drift.
+    def plot(
+        self, data: ArrayLike | None = None, *, panel: plots.Panel | None = None, ax: Any = None
+    ) -> Any:
+        """Plot the model beside its data, and return matplotlib's figure.
 
-        data   samples, (n,) or (n, d), drawn as a histogram below the density
+        In one variable it has four panels with confidence bands: drift and diffusion with the
+        data's binned increments, stationary density with the data's histogram, and effective
+        potential. In the plane it shows density and drift.
+
+        data    samples, (n,) or (n, d): their range, and their histogram; default: the result's
+        panel   one of `drift`, `diffusion`, `density` and `potential` alone; one variable only
+        ax      axes to draw on, in one variable by default the drift; default: a new figure
 
         Raises MissingDependency where matplotlib is not installed.
         """
-        return display.figure(self, data)
+        return plots.figure(self, data, panel, ax)
+
+    def to_latex(self, *, errors: bool = True) -> str:
+        """Return the equations as LaTeX, an `aligned` environment for use in mathematics mode.
+
+        errors   whether each coefficient has its standard error
+        """
+        return latex.equations(self, errors=errors)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the result document as JSON, and write it to a file if a path is given."""
@@ -132,6 +147,13 @@ class Model(ModelDocument):
 
     def _repr_html_(self) -> str:
         return display.page(self)
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.to_latex()}$"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy in another process has no client to ask for a passage that the result lacks.
+        return Model, (self.document,)
 
     def _states(self, start: ArrayLike) -> Floats:
         states = np.asarray(start, dtype=np.float64)

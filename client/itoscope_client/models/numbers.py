@@ -23,6 +23,13 @@ def plain(value: float | None, digits: int = 4) -> str:
     return _signed(f"{_shift(value, -exponent):.{digits - 1}f}") + power_of_ten(exponent)
 
 
+def exact(value: float | None, digits: int = 5) -> str:
+    """Write an exact number, such as a setting, without trailing zeros."""
+    text = plain(value, digits)
+    number, power, exponent = text.partition(" × ")
+    return (number.rstrip("0").rstrip(".") if "." in number else number) + power + exponent
+
+
 def with_error(value: float, error: float | None) -> str:
     """Write `0.875 ± 0.092`: the error to two significant digits, the value to the same place."""
     if error is None or not math.isfinite(error) or error <= 0:

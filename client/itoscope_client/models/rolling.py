@@ -25,6 +25,9 @@ class Rolling:
         self._symbols = {v["name"]: v["symbol"] for v in described if v.get("symbol")}
         self._windows: tuple[Mapping[str, Any], ...] = tuple(in_symbols(document)["windows"])
 
+    def __repr__(self) -> str:
+        return f"<Rolling {in_words(self)}>"
+
     @property
     def job_id(self) -> str:
         """Identifier of the job that found the models."""
@@ -108,3 +111,14 @@ class Rolling:
                 numbers[f"{of} {entry['term']}"] = values
                 numbers[f"{of} {entry['term']} std_error"] = errors
         return pandas.DataFrame(numbers)
+
+
+def in_words(rolling: Rolling) -> str:
+    """Write number and time of the windows, and how the spectral gap changes."""
+    if not rolling.gaps:
+        return "no windows"
+    first, last = rolling.gaps[0], rolling.gaps[-1]
+    span = f"t = {rolling.begins[0]:.4g} to {rolling.ends[-1]:.4g}"
+    factor = estimate_of(rolling.trend.get("factor"))
+    changed = "" if factor.value is None else f"; trend: a factor of {factor}"
+    return f"{len(rolling.gaps)} windows, {span}; spectral gap {first} to {last}{changed}"

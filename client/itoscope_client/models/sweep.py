@@ -68,6 +68,9 @@ class Sweep:
         pandas = needed("pandas", "to_frame()")
         return pandas.DataFrame([_row(*each) for each in self._each()])
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Sweep, (self.document,)
+
     def __repr__(self) -> str:
         lines = [f"  {_words(put)}: {_outcome(model, item)}" for put, model, item in self._each()]
         return "\n".join([f"<Sweep of {len(self)} sets of parameters", *lines, ">"])

@@ -10,13 +10,13 @@ from service.web.plots.plot import SERIES, Axis, Layers, Plot, density_of
 
 
 def check_plots(result: IdentificationResult, units: Units) -> Iterator[Plot]:
-    """Draw the selection path, the residuals and the Chapman–Kolmogorov test."""
-    yield from _selection(result)
+    """Draw the residuals and the Chapman–Kolmogorov test."""
     yield from _residuals(result)
     yield from _chapman_kolmogorov(result, units)
 
 
-def _selection(result: IdentificationResult) -> Iterator[Plot]:
+def selection_plots(result: IdentificationResult) -> Iterator[Plot]:
+    """Draw the score of the best model with each number of terms."""
     layers = Layers()
     paths = [
         *((f"drift {key}", path) for key, path in result.selection.drift.items()),

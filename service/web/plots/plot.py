@@ -63,6 +63,15 @@ class Plot:
         return asdict(self)
 
 
+@dataclass(frozen=True, slots=True)
+class PlotGroup:
+    """Plots under one heading; the first group of a result is shown at once, others when opened."""
+
+    name: str
+    title: str
+    plots: Sequence[Plot]
+
+
 @dataclass(slots=True)
 class Layers:
     """Builder of a plot's layers; a layer without numbers is left out.

@@ -1,7 +1,13 @@
 // Talking to the service: the key of this tab, problems as errors, a job's events with resume.
 
 const KEY = 'itoscope-key';
-let asked = null;
+let asked = null, ahead = 0;
+
+/** Time of the service, to about a second [ms]: this computer's clock may be wrong. */
+export function now() { return Date.now() + ahead; }
+
+/** Whether a request failed because the service is away for a while, and not because of what it asks. */
+export function isAway(error) { return error instanceof Problem && (error.status === 0 || error.status >= 502); }
 
 /** A refusal, as the service explains it. */
 export class Problem extends Error {
@@ -25,8 +31,9 @@ export async function request(path, options = {}) {
       response = await fetch(path, { ...options, headers });
     } catch (error) {
       if (error.name === 'AbortError') throw error;
-      throw new Problem(0, { title: 'The service cannot be reached', detail: 'Connection lost. Your request may or may not have been processed.', hints: ['Check that the service is running, then try again.'] });
+      throw new Problem(0, { title: 'The service cannot be reached', detail: (options.method ?? 'GET') === 'GET' ? 'Connection lost. The page tries again by itself.' : 'Connection lost. Your request may or may not have been processed.', hints: ['Check that the service is running.'] });
     }
+    if (response.headers.has('Date')) ahead = Date.parse(response.headers.get('Date')) - Date.now();
     if (response.status === 401 && options.ask !== false) {
       await askForKey(key ? 'This API key is not valid.' : '');
       continue;
@@ -64,31 +71,35 @@ function askForKey(fault) {
   return asked;
 }
 
-/** Every change of a job, until it has ended: by server-sent events, and where these do not get through, by asking. */
+/**
+ * Every change of a job, until it has ended: by server-sent events, and where these do not get through, by asking.
+ * While the service is away, `{lost: true}`; it is asked until it is back.
+ */
 export async function* changes(job, signal) {
   let last = null, failures = 0;
-  while (failures < 3) {
+  for (;;) {
     try {
-      const headers = last === null ? {} : { 'Last-Event-ID': last };
-      const response = await request(`/v1/jobs/${job}/events`, { headers, signal });
-      if (response.status === 204) return;
-      for await (const { id, data } of messages(response.body)) {
-        last = id ?? last;
-        failures = 0;
-        yield JSON.parse(data);
+      if (failures < 3) {
+        const headers = last === null ? {} : { 'Last-Event-ID': last };
+        const response = await request(`/v1/jobs/${job}/events`, { headers, signal });
+        if (response.status === 204) return;
+        for await (const { id, data } of messages(response.body)) {
+          last = id ?? last;
+          failures = 0;
+          yield JSON.parse(data);
+        }
+        // A stream ends with its job, or with the service; the next answer tells which.
+      } else {
+        const record = await json(`/v1/jobs/${job}`, { headers: { Prefer: 'wait=10' }, signal });
+        yield record;
+        if (ended(record.state)) return;
       }
-      // A stream ends with its job, or with the service; the next answer tells which.
     } catch (error) {
-      if (error.name === 'AbortError' || error instanceof Problem && error.status >= 400 && error.status < 500) throw error;
+      if (error.name === 'AbortError' || (error instanceof Problem && !isAway(error))) throw error;
+      if (failures >= 3) yield { lost: true };
       failures++;
     }
-    await pause(500, signal);
-  }
-  for (;;) {
-    const record = await json(`/v1/jobs/${job}`, { headers: { Prefer: 'wait=10' }, signal });
-    yield record;
-    if (ended(record.state)) return;
-    await pause(1000, signal);
+    await pause(failures < 3 ? 500 : 1000, signal);
   }
 }
 

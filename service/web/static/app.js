@@ -1,11 +1,14 @@
 // The page: which view is shown, and what its buttons do. Start reading at `show`.
-import { changes, ended, html, json, post, Problem, request } from './api.js';
-import { clearFaults, FieldFault, read, showFaults } from './form.js';
+import { changes, ended, html, isAway, json, now, post, Problem, request } from './api.js';
+import { elapsedInWords, inWords } from './clock.js';
+import { clearFaults, FieldFault, read, showFaults, termsOf } from './form.js';
+import { listDatasets, listJobs, ofOneModel } from './lists.js';
+import { followLinks } from './plots/elements.js';
 import { drawAll, redrawAll } from './plots/figures.js';
 import { save } from './plots/saving.js';
 
 const by = (id) => document.getElementById(id);
-const views = ['new', 'data', 'job', 'jobs', 'compare'];
+const views = ['new', 'model', 'data', 'datasets', 'job', 'jobs', 'compare'];
 let leaving = new AbortController(), started = false;
 
 // ---- where we are
@@ -17,6 +20,8 @@ async function show() {
   clearProblem(by('message'));
   try {
     if (place === 'datasets' && ids[0]) await showData(ids[0], signal);
+    else if (place === 'datasets') await showDatasets(signal);
+    else if (place === 'model') showModel();
     else if (place === 'jobs' && ids[0]) await showJob(ids[0], signal);
     else if (place === 'jobs') await showJobs(signal);
     else if (place === 'compare' && ids[1]) await showComparison(ids, signal);
@@ -25,6 +30,11 @@ async function show() {
     if (error.name === 'AbortError') return;
     explain(by('message'), error);
     if (!(error instanceof Problem)) throw error;
+    // A service that is started again is found again.
+    if (isAway(error)) {
+      const again = setTimeout(show, 3000);
+      signal.addEventListener('abort', () => clearTimeout(again), { once: true });
+    }
   }
 }
 
@@ -34,7 +44,7 @@ function reveal(view, title) {
   for (const [name, filled] of [['data', 'data'], ['job', 'result'], ['compare', 'comparison']]) if (name !== view) by(filled).replaceChildren();
   document.title = `${title} – Itoscope`;
   for (const link of document.querySelectorAll('nav a')) {
-    const here = link.getAttribute('href') === (view === 'new' || view === 'data' ? '#/' : '#/jobs');
+    const here = link.getAttribute('href') === ({ new: '#/', model: '#/', data: '#/datasets', datasets: '#/datasets' }[view] ?? '#/jobs');
     here ? link.setAttribute('aria-current', 'page') : link.removeAttribute('aria-current');
   }
   const heading = by(`view-${view}`).querySelector('h1:not([hidden] *)');
@@ -121,7 +131,15 @@ async function showData(id, signal) {
   reveal('data', by('data').querySelector('h1').textContent);
   drawAll(by('data'));
   const form = by('job-form');
-  const job = () => ({ kind: 'identification', dataset: id, ...(by('f-name').value.trim() ? { labels: { name: by('f-name').value.trim() } } : {}), ...read(form) });
+  const kind = by('f-kind');
+  const choose = () => {
+    for (const part of form.querySelectorAll('[data-for]')) part.hidden = part.dataset.for !== kind.value;
+    const analysis = kind.selectedOptions[0].dataset.analysis === 'true';
+    for (const field of form.querySelectorAll('[data-field^="analysis/"]')) field.toggleAttribute('hidden', !analysis);
+  };
+  const job = () => ({ kind: kind.value, dataset: id, ...(by('f-name').value.trim() ? { labels: { name: by('f-name').value.trim() } } : {}), ...read(form) });
+  kind.addEventListener('change', choose);
+  choose();
   // Kept, not looked up later: whoever has left meanwhile has another view, in which there is none.
   const estimated = by('estimate');
   let waiting;
@@ -155,6 +173,38 @@ async function showData(id, signal) {
   await estimate();
 }
 
+// ---- a model that is given
+
+function showModel() {
+  reveal('model', 'Analyse a model');
+  const form = by('model-form'), place = by('model-problem');
+  form.onsubmit = async (event) => {
+    event.preventDefault();
+    clearProblem(place);
+    try {
+      const name = by('m-name').value.trim();
+      const model = { drift: equationsOf(by('m-drift'), false), diffusion: equationsOf(by('m-diffusion'), true) };
+      const record = await post('/v1/jobs', { kind: 'generator', model, ...(name ? { labels: { name } } : {}), ...read(form) });
+      location.hash = `#/jobs/${record.id}`;
+    } catch (error) {
+      if (!(error instanceof Problem) && !(error instanceof FieldFault)) throw error;
+      if (!showFaults(form, error)) explain(place, error);
+    }
+  };
+}
+
+/** `x: x - x^3`, an equation a line → coefficients by variable or, for pairs, by `x,x`. */
+function equationsOf(input, pairs) {
+  const lines = input.value.split('\n').map((line) => line.trim()).filter(Boolean);
+  if (!lines.length) throw new FieldFault(input, 'Enter an equation for each variable, one per line.');
+  return Object.fromEntries(lines.map((line) => {
+    const [, left, right] = /^([^:=]+)[:=](.+)$/.exec(line) ?? [];
+    if (!right) throw new FieldFault(input, `“${line}” is not understood: write the variable, a colon and the terms.`);
+    const names = left.split(',').map((name) => name.trim()), key = pairs && names.length === 1 ? [names[0], names[0]] : names;
+    return [key.join(','), termsOf(right)];
+  }));
+}
+
 // ---- one job
 
 async function showJob(id, signal) {
@@ -171,7 +221,9 @@ async function showJob(id, signal) {
     by('cancel').onclick = () => request(`/v1/jobs/${job}/cancel`, { method: 'POST' }).catch((error) => explain(by('outcome'), error));
     reveal('job', name);
     tell(record);
+    const stop = keepTime(record, signal);
     for await (const change of changes(job, signal)) tell(change);
+    stop();
     record = await json(`/v1/jobs/${job}`, { signal });
   }
   if (record.state === 'succeeded') by('result').innerHTML = await html(`/pages/jobs/${job}`, { signal });
@@ -182,10 +234,33 @@ async function showJob(id, signal) {
   drawAll(by('result'));
 }
 
-function tell({ state, progress }) {
+let told = null;
+
+function tell({ state, progress, lost }) {
+  if (lost) {
+    by('stage').textContent = 'The service cannot be reached. The job may go on; trying again …';
+    return;
+  }
+  told = { state, fraction: progress.fraction };
   by('progress').value = progress.fraction;
   const said = state === 'queued' ? 'Waiting for a worker' : [progress.stage, progress.message].filter(Boolean).join(': ');
   if (by('stage').textContent !== said) by('stage').textContent = said;
+}
+
+/** Say every second how long the job has taken, and about how long it will take. */
+function keepTime({ request: asked, started_at: started, created_at: created }, signal) {
+  let since = Date.parse(started ?? created), state = told?.state, estimate = null;
+  const say = () => {
+    if (told.state !== state && told.state === 'running') since = now();
+    state = told.state;
+    by('elapsed').textContent = elapsedInWords({ ...told, since, now: now(), estimate });
+  };
+  const timer = setInterval(say, 1000), stop = () => clearInterval(timer);
+  signal.addEventListener('abort', stop, { once: true });
+  say();
+  // Without an estimate the clock goes all the same.
+  post('/v1/jobs/validate', asked, { signal }).then((checked) => { estimate = checked.estimated_seconds; say(); }, () => {});
+  return stop;
 }
 
 function outcome(record) {
@@ -213,9 +288,6 @@ function toolsOf(record) {
   };
 }
 
-/** Of many windows or parameter sets there is no one table of coefficients, and no one curve to compare. */
-function ofOneModel({ kind }) { return kind === 'identification' || kind === 'generator'; }
-
 async function download(record, form) {
   const address = `/v1/jobs/${record.id}`, name = (record.labels.name ?? record.id).replace(/\.\w{1,5}$/, '').replace(/[^\w.-]+/g, '_');
   if (form === 'report') return save(`${name}.html`, await (await request(`${address}/report`)).blob());
@@ -234,59 +306,19 @@ function coefficients({ model }) {
   return rows.map((row) => row.join(',')).join('\n') + '\n';
 }
 
-// ---- the list
+// ---- the lists
+
+const explained = (error) => explain(by('message'), error);
 
 async function showJobs(signal) {
   reveal('jobs', 'Jobs');
-  const body = by('jobs').querySelector('tbody');
-  let cursor = null;
-  const load = async (anew) => {
-    const query = new URLSearchParams({ limit: '25' });
-    if (by('filter-state').value) query.set('state', by('filter-state').value);
-    if (by('filter-kind').value) query.set('kind', by('filter-kind').value);
-    if (by('filter-name').value.trim()) query.set('label.name', by('filter-name').value.trim());
-    if (!anew && cursor) query.set('cursor', cursor);
-    const { items, next_cursor: next } = await json(`/v1/jobs?${query}`, { signal });
-    if (anew) body.replaceChildren();
-    for (const record of items) body.append(rowOf(record));
-    cursor = next;
-    by('more').hidden = !next;
-    const shown = body.rows.length;
-    by('jobs-status').textContent = shown ? `${shown} ${shown === 1 ? 'job' : 'jobs'}${next ? ' shown; there are older ones' : ''}` : 'No matching jobs.';
-    chosen();
-  };
-  const safely = (anew) => load(anew).catch((error) => { if (error.name !== 'AbortError') explain(by('message'), error); });
-  by('filters').onsubmit = (event) => event.preventDefault();
-  by('filters').onchange = () => safely(true);
-  by('more').onclick = () => safely(false);
-  by('compare').onclick = () => { location.hash = `#/compare/${marked().join('/')}`; };
-  await load(true);
+  await listJobs(signal, explained);
 }
 
-function rowOf(record) {
-  const row = element('tr'), name = record.labels.name ?? record.id;
-  const box = element('input');
-  box.type = 'checkbox';
-  box.value = record.id;
-  box.disabled = record.state !== 'succeeded' || !ofOneModel(record);
-  box.setAttribute('aria-label', `Compare ${name}, ${record.id}`);
-  box.addEventListener('change', chosen);
-  const link = element('a', '', name);
-  link.href = `#/jobs/${record.id}`;
-  const time = element('time', '', new Date(record.created_at).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' }));
-  time.dateTime = record.created_at;
-  const took = record.started_at && record.finished_at ? inWords((new Date(record.finished_at) - new Date(record.started_at)) / 1000) : '';
-  const state = element('span', `state ${record.state}`, record.state);
-  for (const content of [box, link, record.kind, state, time, took]) {
-    const cell = element('td');
-    cell.append(content);
-    row.append(cell);
-  }
-  return row;
+async function showDatasets(signal) {
+  reveal('datasets', 'Datasets');
+  await listDatasets(signal, explained);
 }
-
-function marked() { return [...by('jobs').querySelectorAll('input:checked')].map((box) => box.value); }
-function chosen() { by('compare').disabled = marked().length !== 2; }
 
 // ---- two results
 
@@ -297,12 +329,6 @@ async function showComparison([first, second], signal) {
 }
 
 // ---- the rest
-
-function inWords(seconds) {
-  if (seconds < 9.5) return `${Number(seconds.toPrecision(2))} s`;
-  if (seconds < 90) return `${Math.round(seconds)} s`;
-  return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 360) / 10} h`;
-}
 
 function element(tag, className = '', text = '') {
   const made = document.createElement(tag);
@@ -325,6 +351,7 @@ by('theme').addEventListener('click', () => {
 system.addEventListener('change', themed);
 themed();
 
+followLinks();
 addEventListener('hashchange', show);
 show();
 document.documentElement.dataset.ready = '';

@@ -1,17 +1,29 @@
 // A form whose fields name places in a JSON document: reading it, and showing faults where they are.
 
-/** The document of what differs from the defaults. Throws FieldFault. */
+/** The document of what differs from the defaults. What is hidden, of another kind of job, is left out. Throws FieldFault. */
 export function read(form) {
-  const made = {};
+  const made = {}, tried = [];
   for (const input of form.querySelectorAll('[data-path]')) {
+    if (input.closest('[data-for][hidden], .field[hidden]')) continue;
     const value = valueOf(input);
     if (value === undefined) continue;
-    const steps = input.dataset.path.split('/');
-    let place = made;
-    for (const step of steps.slice(0, -1)) place = place[step] ??= {};
-    place[steps.at(-1)] = value;
+    if (input.dataset.kind === 'values') tried.push([input.dataset.path.replace(/^variants\//, ''), value]);
+    else put(made, input.dataset.path, value);
   }
+  const first = [...form.querySelectorAll('[data-kind=values]')].find((input) => !input.closest('[data-for][hidden]'));
+  if (!first) return made;
+  if (!tried.length) throw new FieldFault(first, `Enter the values to try, ${first.placeholder}.`);
+  made.variants = tried.reduce((sets, [path, values]) => sets.flatMap((set) => values.map((value) => put(structuredClone(set), path, value))), [{}]);
   return made;
+}
+
+/** The document, with a value at a path. */
+function put(document, path, value) {
+  const steps = path.split('/'), last = steps.pop();
+  let place = document;
+  for (const step of steps) place = place[step] ??= {};
+  place[last] = value;
+  return document;
 }
 
 export class FieldFault extends Error {
@@ -28,32 +40,88 @@ function valueOf(input) {
   const text = input.value.trim();
   if (text === '' || text === usual) return undefined;
   switch (kind) {
-    case 'number': return Number.isFinite(Number(text)) ? Number(text) : text;
+    case 'number': return numberOrWord(input, text);
+    case 'values': return text.split(/[,;\s]+/).filter(Boolean).map((value) => numberOrWord(input, value));
     case 'names': return text.split(',').map((name) => name.trim()).filter(Boolean);
-    case 'pair': return pair(input, text);
-    case 'json': return parsed(input, text);
+    case 'pair': return wordsOf(input).includes(text) ? text : pair(input, text);
+    case 'rows': return text.split('\n').map((row) => row.trim()).filter(Boolean).map((row) => rowOf(input, row));
     default: return text;
   }
 }
 
-/** `0, …` → [0, null]; `…` or nothing is an open end. */
+/** A number as people type it; NaN for anything else. */
+function numberOf(text) {
+  const plain = text.trim().replace(/[−–]/g, '-');
+  return plain === '' ? NaN : Number(plain);
+}
+
+function wordsOf(input) { return (input.dataset.words ?? '').split(' ').filter(Boolean); }
+
+function numberOrWord(input, text) {
+  const words = wordsOf(input), number = numberOf(text), whole = input.dataset.whole !== undefined;
+  if (words.includes(text)) return text;
+  if (Number.isFinite(number) && !(whole && !Number.isInteger(number))) return number;
+  // A field of words only has no number to give an example of.
+  const isNamed = input.dataset.kind === 'values' && words.length > 1;
+  const wanted = isNamed ? `Choose among ${words.join(', ')}` : `Enter ${whole ? 'a whole number' : 'a number'}${words.length ? ` or ${words.join(', ')}` : ''}`;
+  throw new FieldFault(input, `${wanted}; “${text}” is ${isNamed ? 'none of them' : whole && Number.isFinite(number) ? 'not whole' : 'not a number'}.`);
+}
+
+/** `-1..1`, `-1, 1` or `-1 to 1` → [-1, 1]; `0..` → [0, null]: a bound that is left out is open. */
 function pair(input, text) {
-  const ends = text.replace(/^\[|\]$/g, '').split(/[,;]|\bto\b/).map((end) => end.trim());
-  if (ends.length !== 2) throw new FieldFault(input, 'Enter the lower and upper bound separated by a comma, e.g. 0, 1. Leave one blank if there is none, e.g. 0,');
+  const ends = text.replace(/^\[|\]$/g, '').replace(/…/g, '..').split(/\.{2,3}|[,;]|\bto\b/).map((end) => end.trim());
+  if (ends.length !== 2 || !ends.join('')) throw new FieldFault(input, 'Enter the lower and the upper bound, e.g. -1..1. Leave one out if there is none, e.g. 0..');
   return ends.map((end) => {
-    if (['', '…', '...', 'null', '-inf', 'inf'].includes(end)) return null;
-    if (!Number.isFinite(Number(end))) throw new FieldFault(input, `${end} is not a number.`);
-    return Number(end);
+    if (['', 'null', '-inf', 'inf'].includes(end)) return null;
+    if (!Number.isFinite(numberOf(end))) throw new FieldFault(input, `“${end}” is not a number.`);
+    return numberOf(end);
   });
 }
 
-function parsed(input, text) {
-  if (/^[\w.]+$/.test(text) && !/^-?[\d.]+$/.test(text)) return text;
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new FieldFault(input, `Enter a JSON value, e.g. ${input.placeholder.replace('e.g. ', '')}`);
+/** `-1, 1` → {from: -1, to: 1}; the columns' names are the field's. */
+function rowOf(input, row) {
+  const columns = input.dataset.columns.split(' '), apart = row.split(/\s*(?:->|→|\bto\b)\s*/);
+  const parts = apart.length > 1 ? apart : row.split(/[,;\s]+/).filter(Boolean);
+  const places = parts.map(placeOf);
+  if (parts.length !== columns.length || places.includes(undefined)) throw new FieldFault(input, `“${row}” is not understood: enter ${columns.length} values, ${input.placeholder}.`);
+  return Object.fromEntries(columns.map((column, k) => [column, places[k]]));
+}
+
+/** A number, a point `(0.5, 0)`, or a region `x > 0.8 and y < 1`; undefined for anything else. */
+function placeOf(text) {
+  const number = numberOf(text), point = /^\((.*)\)$/.exec(text.trim());
+  if (Number.isFinite(number)) return number;
+  if (point) {
+    const at = point[1].split(/[,;]/).map(numberOf);
+    return at.every(Number.isFinite) ? at : undefined;
   }
+  const region = {};
+  for (const condition of text.split(/,|\band\b|&/)) {
+    const found = /^\s*([^\s<>]+)\s*([<>])=?\s*(\S+)\s*$/.exec(condition), bound = found ? numberOf(found[3]) : NaN;
+    if (!Number.isFinite(bound)) return undefined;
+    const ends = region[found[1]] ??= [null, null];
+    ends[found[2] === '>' ? 0 : 1] = bound;
+  }
+  return region;
+}
+
+/** `x - 0.5*x^3` → {x: 1, 'x^3': -0.5}: the terms of a sum and their coefficients. */
+export function termsOf(sum) {
+  const terms = {}, parts = [''];
+  let depth = 0;
+  for (const letter of sum.replace(/[−–]/g, '-').replace(/\s+/g, '')) {
+    depth += letter === '(' ? 1 : letter === ')' ? -1 : 0;
+    const before = parts.at(-1);
+    // A sign after an operator, or in 1e-3, belongs to what it stands before.
+    if ('+-'.includes(letter) && !depth && before && !/[*/^+-]$|\d[eE]$/.test(before)) parts.push(letter);
+    else parts[parts.length - 1] += letter;
+  }
+  for (const part of parts.filter(Boolean)) {
+    const [, sign, factor, rest] = /^([+-]?)((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?=$|\*))?\*?(.*)$/.exec(part);
+    const term = rest || '1', value = Number(`${sign}${factor ?? 1}`);
+    terms[term] = (terms[term] ?? 0) + value;
+  }
+  return terms;
 }
 
 /** Mark the fields that a problem names, open what hides them, and go to the first. */
@@ -88,7 +156,8 @@ export function clearFaults(form) {
 function inputAt(form, pointer) {
   let path = pointer.replace(/^#?\//, '');
   while (path) {
-    const input = form.querySelector(`[data-path="${CSS.escape(path).replaceAll('\\/', '/')}"]`);
+    const name = CSS.escape(path).replaceAll('\\/', '/');
+    const input = form.querySelector(`[data-path="${name}"], [data-place="${name}"]`);
     if (input) return input;
     path = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '';
   }

@@ -10,3 +10,4 @@ button.addEventListener('click', () => {
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { show(); redrawAll(); });
 show();
 drawAll(document);
+followLinks();

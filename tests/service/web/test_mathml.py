@@ -81,6 +81,12 @@ def test_a_drift_shows_its_active_terms_with_errors_and_signs() -> None:
     assert [text_of(t) for t in made.terms] == ["(0.875±0.092)x", "−(0.921±0.076)x3"]
 
 
+def test_a_sum_that_is_one_term_stands_in_brackets() -> None:
+    terms = (Term(term="x-y", value=2.0, active=True), Term(term="-x", value=-3.0, active=True))
+    equation = mathml.drift_equation("x", Component(expression="", terms=terms), alone=False)
+    assert "".join(map(text_of, equation.terms)) == "2.000(x−y)−3.000(−x)"
+
+
 def test_a_single_constant_needs_no_brackets_and_no_drift_is_zero() -> None:
     constant = component(Term(term="1", value=0.2577, active=True, std_error=0.0046))
     assert [text_of(t) for t in mathml.diffusion_equation("x,x", constant, alone=True).terms] == [

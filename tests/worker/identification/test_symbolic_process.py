@@ -15,6 +15,7 @@ from worker.identification.identified_model import IdentifiedModel
 from worker.identification.symbolic_process import (
     Expansion,
     SymbolicProcess,
+    expression,
     from_internal,
     from_terms,
 )
@@ -120,3 +121,12 @@ def test_an_analysis_that_fails_says_so_and_claims_nothing(monkeypatch: pytest.M
     assert found.generator.ergodic is None
     assert str(found.generator.reason) == "a term is too steep"
     assert [f.code for f in found.findings] == ["not-analysed"]
+
+
+def test_the_text_of_a_model_means_the_model() -> None:
+    terms = {"x": 1.5, "x-y": -2.0, "-x^2": 3.0, "1": 0.25}
+    text = expression(terms)
+    assert text == "1.5*x - 2*(x-y) + 3*(-x^2) + 0.25"
+    x, y = np.array([0.3, -1.2]), np.array([0.7, 2.0])
+    means = 1.5 * x - 2 * (x - y) - 3 * x**2 + 0.25
+    np.testing.assert_allclose(eval(text.replace("^", "**"), {"x": x, "y": y}), means)

@@ -372,6 +372,9 @@ class PerturbedLineAnalysis:
                 return replace(found, ergodic=False)
         if landscape is None:
             landscape = resolve(model, window, ends, fixed, [self._points], depth)
+        if not np.all(np.isfinite(landscape.at_nodes[2])):
+            # Noise that vanishes within rounding of a bound has no logarithm at the nodes there.
+            return nothing
         return self._report(
             model,
             landscape,

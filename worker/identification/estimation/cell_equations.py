@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ from worker.identification.estimation.fit import Solution
 from worker.identification.estimation.joint_regression import NoiseLine, joint_equations
 from worker.identification.estimation.least_errors import LeastErrors
 from worker.identification.estimation.problem import Problem, Shares
+from worker.identification.estimation.rule_errors import Expectations, expectations
 from worker.identification.regression import (
     NormalEquations,
     calibrated,
@@ -24,8 +25,10 @@ from worker.identification.regression import (
     smooth_ratio,
     whitened_by,
     whitening_of,
+    with_scores,
 )
 from worker.identification.selection.best_subset import Estimate
+from worker.identification.selection.supports import support_basis
 from worker.identification.sums import measurement_noise
 from worker.identification.sums.block_sums import blocks_between
 from worker.identification.sums.cell_rules import WindowsPass, diffusion_systems, drift_system
@@ -236,12 +239,13 @@ def weights_through_noise(
     return Weights(a * statistics.time, motion**2 * statistics.time_squared.sum(axis=0))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class CellEquations:
     """Equations of one variable by one rule, from sums in cells; see `components.Equations`.
 
     at_nodes   statistics without kernels, where there are several to choose from
     least      errors that coefficients have at least, where trajectories differ
+    expected   model whose mean residuals by the rule are taken from the equations (M47), or None
     """
 
     problem: Problem
@@ -249,6 +253,7 @@ class CellEquations:
     statistics: KernelStatistics
     at_nodes: KernelStatistics | None = None
     least: LeastErrors | None = None
+    expected: Solution | None = None
 
     @property
     def n_windows(self) -> int:
@@ -270,7 +275,12 @@ class CellEquations:
         rule = rule or self.rule
         whitening = _whitening(self.problem.kernels, self.statistics.cells, v, "drift")
         system = drift_system(rule, self.statistics, self.problem.library)
-        found = _whitened(rule, system, whitening)
+        if self.expected is None or rule.is_explicit:
+            found = _whitened(rule, system, whitening)
+        else:
+            found = _whitened(rule, self._less(system, self.expectations.drift), whitening)
+            slope = self._scores(found, whitening) @ self.expectations.drift_slope
+            found = with_scores(found, slope, found.information)
         if rule.noise is not None and rule.noise.error:
             found = self._with_error_of_noise(rule, rule.noise.error, found, whitening)
         return found if self.least is None else self.least.of_drift(p, found)
@@ -318,9 +328,37 @@ class CellEquations:
             variance = noise_covariance(statistics.at_nodes(kernels), v.diffusion)
             found, line = joint_equations(systems, variance, b.internal_factor)
         else:
+            (system,) = systems
             whitening = _whitening(kernels, statistics.cells, v, "diffusion")
-            found = _whitened(rule, systems[0], whitening)
+            if self.expected is None or rule.is_explicit:
+                found = _whitened(rule, system, whitening)
+            else:
+                found = _whitened(rule, self._less(system, self.expectations.diffusion), whitening)
+                found = self._with_error_of(b, found, whitening, v)
         return found if self.least is None else self.least.of_diffusion(pair, found), line
+
+    def _with_error_of(
+        self, b: Estimate, found: NormalEquations, whitening: Floats, v: Weights
+    ) -> NormalEquations:
+        """Give the equations of the diffusion the errors of an expectation that holds b̂ (M48)."""
+        known, problem = self.expectations, self.problem
+        of_drift = _whitening(problem.kernels, self.statistics.cells, v, "drift")
+        system = drift_system(self.rule, self.statistics, problem.library)
+        drift = whitened_by(system, of_drift)
+        here, there = self._scores(found, whitening), self._scores(drift, of_drift)
+        rows = support_basis(problem.library, b.support).rows
+        error = rows.T @ np.linalg.pinv(rows @ there @ known.drift_slope @ rows.T, 1e-12) @ rows
+        carried = -here @ known.mixed_slope @ error
+        both = known.correlation * np.sqrt(np.abs(v.drift * v.diffusion)) * np.sign(v.drift)
+        product = (here * both) @ there.T @ carried.T
+        noise = found.information + carried @ drift.information @ carried.T + product + product.T
+        return with_scores(found, here @ known.diffusion_slope, noise)
+
+    def _scores(self, equations: NormalEquations, whitening: Floats) -> Floats:
+        """Return the factors of windows at the nodes in the scores; (n_functions, n_nodes)."""
+        return np.asarray(
+            equations.design.T @ whitening @ self.statistics.at_nodes(self.problem.kernels)
+        )
 
     def residuals(self, model: Solution) -> Residuals:
         """Measure the residuals of a model."""
@@ -345,11 +383,34 @@ class CellEquations:
         """Return the equations at twice the step from each k-th block."""
         rule = self.rule.at_stride(2 * self.rule.stride)
         found = gather_for(self.problem, rule, every)
-        return CellEquations(self.problem, rule, found, least=self.least)
+        return CellEquations(self.problem, rule, found, least=self.least, expected=self.expected)
 
     def of_blocks(self, every: int) -> "CellEquations":
         """Return the equations of each k-th block only."""
         return replace(self, statistics=self.statistics.of_blocks(every))
+
+    @cached_property
+    def expectations(self) -> Expectations:
+        """What the expected model says of the windows."""
+        problem, model, stride = self.problem, self.expected, self.rule.stride
+        assert model is not None, "a model is expected"
+        every = problem.scales.steps
+        steps = every[every <= problem.longest_step] / problem.scales.time
+        # Of independent steps, a sum has the mean and the variance so.
+        steps = stride * steps.mean() + np.sqrt(stride) * (steps - steps.mean())
+        return expectations(
+            model.coefficients[0],
+            model.tensor[0, 0],
+            problem.library.internal,
+            self.statistics,
+            steps,
+            circle=problem.period is not None,
+        )
+
+    def _less(self, system: WeakSystem, mean: Floats) -> WeakSystem:
+        """Take mean residuals at the nodes (n_blocks, n_nodes) from a system."""
+        at_nodes = self.statistics.at_nodes(self.problem.kernels)
+        return replace(system, response=system.response - mean @ at_nodes.T)
 
     def _residuals(self, model: Solution, at_most: int) -> ResidualSums:
         """Measure a model's residuals in about `at_most` windows."""

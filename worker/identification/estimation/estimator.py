@@ -1,8 +1,8 @@
 """The default estimator; read `identify` first.
 
-The trapezoid rule comes first; then a correction where residuals show measurement noise, or a finer
-rule where the step is too coarse. Sums of one variable are taken in cells (`cell_equations.py`),
-sums of several directly (`direct_equations.py`).
+The trapezoid rule comes first; then a correction for its own error and for measurement noise; of
+several variables a finer rule where the step is too coarse. Sums of one variable are taken in cells
+(`cell_equations.py`), sums of several directly (`direct_equations.py`).
 """
 
 from dataclasses import replace
@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.checks.residuals import SIGNIFICANT, ResidualMoments
+from worker.identification.checks.state_dependent_steps import steps_depend_on_state
 from worker.identification.estimation.cell_equations import (
-    WINDOWS_FOR_WEIGHTS,
     CellEquations,
     gather_for,
-    walk,
 )
 from worker.identification.estimation.components import solve
 from worker.identification.estimation.direct_equations import joint_equations_of
@@ -31,6 +30,7 @@ from worker.identification.estimation.one_rule import (
     is_too_coarse,
     judged,
     mean_diffusion_and_rate,
+    without_rule_errors,
 )
 from worker.identification.estimation.possible_noise import (
     is_noisy,
@@ -40,7 +40,6 @@ from worker.identification.estimation.possible_noise import (
 from worker.identification.estimation.problem import Problem, at_longer_steps
 from worker.identification.estimation.trajectory_errors import compare_trajectories, wider_errors
 from worker.identification.sums.rules import (
-    ADAMS_MOULTON,
     RULES,
     SIMPSON,
     TRAPEZOID,
@@ -61,13 +60,20 @@ LEAST_SHARE = 0.8
 def identify(problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHandling) -> Fit:
     """Identify drift and diffusion. Raises NoDataUnderKernels.
 
+    Where the sampling interval depends on the state, windows of equal steps are chosen by what the
+    path does in them, and only a rule over single steps is right: the others are not used unless
+    they are asked for by name, and neither noise nor the trapezoid's own error is corrected for.
+
     Parameters
     ----------
     problem : data, library and instruments
     rule : name of the sampling rule; `auto` lets the residuals decide
     noise : treatment of measurement noise
     """
-    problem = _without_long_steps(problem)
+    if steps_depend_on_state(problem.data, problem.space):
+        problem, noise = replace(problem, informative=True), "none"
+    else:
+        problem = _without_long_steps(problem)
     if problem.library.dimension == 1:
         return _among_trajectories(_identify_one(problem, rule, noise))
     return _among_trajectories(_identify_several(problem, rule, noise))
@@ -108,21 +114,12 @@ def _among_trajectories(fit: Fit) -> Fit:
 
 def _identify_one(problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHandling) -> Fit:
     plain = _compared(fitted(problem, RULES.get(rule, TRAPEZOID)))
+    if rule == "auto" and not problem.informative:
+        plain = without_rule_errors(plain)
     if noise == "none":
-        return _by_finer_rule(problem, rule, plain)
+        return plain
     corrected, below = through_noise_of_one(problem, plain, noise)
-    if corrected is not None:
-        return corrected
-    return with_noise_below(_by_finer_rule(problem, rule, plain), problem, below)
-
-
-def _by_finer_rule(problem: Problem, rule: RuleName | Literal["auto"], plain: Fit) -> Fit:
-    """Return the fit of one variable by a finer rule, where the trapezoid is too coarse."""
-    if rule == "auto" and is_too_coarse(plain):
-        for finer in (ADAMS_MOULTON, SIMPSON):
-            if _share_of_windows(problem, finer) > LEAST_SHARE:
-                return replace(fitted(problem, finer), raw=plain.raw)
-    return plain
+    return with_noise_below(plain, problem, below) if corrected is None else corrected
 
 
 def _identify_several(
@@ -160,7 +157,7 @@ def _without_noise(
     if persistent:
         # V holds the residuals' size only; the blocks of the record hold all their covariance.
         plain = fitted(problem, replace(asked, persistent=True), plain)
-    if rule == "auto" and is_too_coarse(plain):
+    if rule == "auto" and not problem.informative and is_too_coarse(plain):
         finer = fitted(problem, SIMPSON, plain)
         if finer.n_windows > LEAST_SHARE * plain.n_windows:
             return finer
@@ -214,16 +211,6 @@ def _fitted_at_longer_steps(problem: Problem, plain: Fit) -> Fit | None:
         ):
             return replace(fit, before_thinning=plain.raw)
     return None
-
-
-def _share_of_windows(problem: Problem, rule: SamplingRule) -> float:
-    """Return windows of the rule per pair of samples: few if steps are uneven or records short."""
-    each = (
-        sum(c.size for c in walk(problem, r, at_most=WINDOWS_FOR_WEIGHTS))
-        for r in (rule, TRAPEZOID)
-    )
-    windows, pairs = each
-    return windows / max(pairs, 1)
 
 
 def _fastest_rate(drift: Floats, sample: Sample) -> float:

@@ -73,6 +73,8 @@ class Fit(Solution):
     n_windows        number of windows
     longest_step     step beyond which increments were left out [time]
     least_step       least step of a record thinned for its persistent residuals, else 0 [time]
+    informative      whether the sampling interval depends on the state; no rule was then chosen
+                     that takes only windows of equal steps
     before_thinning  residuals before the thinning, by variable
     scores           tests of what the drift leaves out, by variable; empty where not made
     noise_free       variables whose increments hold no noise of their own
@@ -84,6 +86,7 @@ class Fit(Solution):
     statistics       kernel sums of one variable
     variance         (n_nodes,) quadrature weights of the variance of its drift residuals
     sample           some of the windows of several variables
+    coarse_step      whether the trapezoid's own error exceeded the statistical one; it is removed
     trajectories     tests whether trajectories differ, by variable; empty where there is one
     equations        equations of all components, of type `components.Equations`
     covariances      covariances of their noise
@@ -97,6 +100,7 @@ class Fit(Solution):
     n_windows: int
     longest_step: float
     least_step: float = 0.0
+    informative: bool = False
     before_thinning: tuple[ResidualMoments, ...] = ()
     scores: tuple[ScoreTests, ...] = ()
     noise_free: tuple[int, ...] = ()
@@ -106,6 +110,7 @@ class Fit(Solution):
     statistics: KernelStatistics | None = None
     variance: Floats | None = None
     sample: Sample | None = None
+    coarse_step: bool = False
     trajectories: tuple[TrajectoryTests, ...] = ()
     equations: Any = None
     covariances: Any = None

@@ -91,6 +91,8 @@ class Problem:
     diffusion_degree   highest total degree of the diffusion's terms; None: all terms of the library
     longest_step       step beyond which increments are left out [time]
     least_step         least step to which the samples were thinned; 0: not thinned [time]
+    informative        whether the sampling interval depends on the state (informative sampling);
+                       windows are then not chosen by their steps
     grid               kernels of one variable among which cross-validation is to choose; until
                        then `instruments` are used
     choice             choice of the instruments, where there was one
@@ -110,6 +112,7 @@ class Problem:
     diffusion_degree: int | None = None
     longest_step: float = np.inf
     least_step: float = 0.0
+    informative: bool = False
     grid: tuple[Kernels, ...] | None = None
     choice: KernelChoice | None = None
     walls: Walls = NO_WALLS

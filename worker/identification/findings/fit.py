@@ -24,6 +24,7 @@ from worker.identification.findings.measurement import (
     motion_blur,
     no_noise,
     noise_not_excluded,
+    state_dependent_steps,
     thinned,
 )
 from worker.identification.findings.residuals import of_residuals, trajectories_differ, wrong_size
@@ -42,6 +43,7 @@ def findings(fit: Fit, problem: Problem, noise: NoiseHandling) -> Iterator[Findi
     yield from no_noise(fit)
     yield from no_drift(fit, problem.library)
     yield from undecided_terms(fit, problem.library)
+    yield from state_dependent_steps(fit)
     yield from long_steps(fit, problem)
     yield from thinned(fit)
     yield from coarse_sampling(fit, problem.library)

@@ -13,18 +13,13 @@ from worker.identification.estimation.one_rule import mean_diffusion_and_rate
 from worker.identification.estimation.possible_noise import per_variance
 from worker.identification.estimation.problem import Problem
 from worker.identification.findings.finding import Finding, by_name
+from worker.identification.sums.rules import SIMPSON
 
 MATERIAL_STEP_ERROR = 0.03
 """Relative error from the sampling interval that is worth a warning."""
 
 MATERIAL_NOISE = 0.05
 """Share of the diffusion from which noise that is not excluded is worth a warning."""
-
-FINER_RULES = {
-    "adams-moulton": "a rule of fourth order (Adams–Moulton) through four samples",
-    "simpson": "Simpson's rule over two steps",
-}
-"""Sampling rules of higher order, in words."""
 
 
 def no_noise(fit: Fit) -> Iterator[Finding]:
@@ -47,6 +42,28 @@ def no_noise(fit: Fit) -> Iterator[Finding]:
             "set to zero.",
             {"variables": names},
         )
+
+
+def state_dependent_steps(fit: Fit) -> Iterator[Finding]:
+    """Warn of sampling intervals that depend on the state."""
+    if not fit.informative:
+        return
+    unused = (
+        "Simpson's rule was asked for and takes only windows of equal steps, which such a clock "
+        "chooses by what the path does in them: the estimates are biased. Leave sampling_rule out."
+        if fit.rule.windows.even
+        else "Corrections for measurement noise, rounding and coarse steps would choose intervals "
+        "by what the path does in them, or suppose the same intervals in every state. They were "
+        "not used, and no interval was left out."
+    )
+    yield Finding(
+        "state-dependent-steps",
+        "The sampling interval depends on the state: where the path is, the interval before or "
+        "after it is longer or shorter than elsewhere, as with samples taken at events (jumps, "
+        f"reactions, transactions) or with an instrument that adapts its rate. {unused} If the "
+        "state at even times is known, e.g. because it stays constant between events, upload that "
+        "instead.",
+    )
 
 
 def long_steps(fit: Fit, problem: Problem) -> Iterator[Finding]:
@@ -100,12 +117,19 @@ def coarse_sampling(fit: Fit, library: Library) -> Iterator[Finding]:
             "as effective ones.",
             {"component": name, "term": term, "relative_error": relative},
         )
-    if fit.rule.name in FINER_RULES:
+    if fit.coarse_step:
         yield Finding(
-            f"{fit.rule.name}-rule",
+            "coarse-step-corrected",
             "The sampling interval is so coarse that the discretisation error of the trapezoid "
-            "rule would exceed the statistical error. The drift was integrated by "
-            f"{FINER_RULES[fit.rule.name]} instead.",
+            "rule exceeds the statistical error. It was calculated from the model and removed, so "
+            "that the estimates compare increments with what the model expects of them.",
+        )
+    if fit.rule.name == SIMPSON.name:
+        yield Finding(
+            "simpson-rule",
+            "The sampling interval is so coarse that the discretisation error of the trapezoid "
+            "rule would exceed the statistical error. The drift was integrated by Simpson's rule "
+            "over two steps instead.",
         )
 
 

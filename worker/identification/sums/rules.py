@@ -139,18 +139,6 @@ SIMPSON = SamplingRule(
     lags=1,
 )
 
-ADAMS_MOULTON = SamplingRule(
-    "adams-moulton",
-    (9 / 24, 19 / 24, -5 / 24, 1 / 24),
-    (9 / 24, 19 / 24, -5 / 24, 1 / 24),
-    (1.0, 0.0, 0.0),
-    (((1, 1), 19 / 24), ((2, 2), -5 / 24), ((3, 3), 1 / 24)),
-    order=4,
-    over=1,
-    overlapping=True,
-)
-"""Rule of one variable for one step, through four points, equation (M31)."""
-
 SCALAR_THROUGH_NOISE = SamplingRule(
     "simpson, corrected for measurement noise",
     (1 / 3, 4 / 3, 1 / 3, 0.0),

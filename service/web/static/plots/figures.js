@@ -1,6 +1,6 @@
 // Figures of a document: each is drawn by uPlot's axes and our layers.
 import { paintLayers, paletteOf } from './layers.js';
-import { extent, labelOf, named, ticksOf } from './whole.js';
+import { extent, extentWithin, labelOf, named, ticksOf } from './whole.js';
 import { add } from './elements.js';
 import { said } from './readout.js';
 import { tools } from './saving.js';
@@ -46,6 +46,13 @@ function draw(figure) {
     values: (u) => ticksOf(plot[name], [u.scales[name].min, u.scales[name].max], most(u, name)).texts,
     ...more,
   });
+  // What uPlot is about to show along x: it asks for the range along y before it has taken this over.
+  let seen = xRange;
+  const isWhole = () => seen[0] <= xRange[0] && seen[1] >= xRange[1];
+  const reset = tools(figure, plot, () => {
+    u.setData(u.data);
+    canvas.querySelector('.u-over').dispatchEvent(new MouseEvent('mouseleave'));
+  });
   const most = (u, name) => Math.max(2, Math.floor(name === 'x' ? u.width / 75 : u.height / 48));
   const u = new uPlot(
     {
@@ -53,8 +60,9 @@ function draw(figure) {
       height: height(),
       padding: [10, 14, 0, 0],
       scales: {
-        x: { time: false, distr: plot.x.log ? 3 : 1, range: (_, low, high) => (low < high ? [low, high] : xRange) },
-        y: { distr: plot.y.log ? 3 : 1, range: () => yRange },
+        x: { time: false, distr: plot.x.log ? 3 : 1, range: (_, low, high) => { seen = low < high ? [low, high] : xRange; return seen; } },
+        // A map is zoomed in both directions; of a curve, what is left of it fills the height.
+        y: { distr: plot.y.log ? 3 : 1, range: (_, low, high) => (plot.square ? (low < high ? [low, high] : yRange) : isWhole() ? yRange : extentWithin(plot, seen)) },
       },
       axes: [
         axis('x', xRange, { label: labelOf(plot.x), labelSize: 20, labelFont: font, labelGap: 2, size: 30 }),
@@ -62,17 +70,17 @@ function draw(figure) {
       ],
       series: [{}, { paths: () => null, points: { show: false } }],
       legend: { show: false },
-      cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: true } },
+      cursor: { y: plot.square, points: { show: false }, drag: { x: true, y: plot.square, setScale: true } },
       hooks: {
         draw: [(self) => paintLayers(plot.layers, self.ctx, placeOf(self), palette)],
-        setCursor: [(self) => { readout.textContent = said(plot, self); }],
+        setScale: [(_, scale) => { if (scale === 'x') reset.hidden = isWhole(); }],
+        setCursor: [(self) => { readout.textContent = said(plot, self); keepHeight(readout); }],
       },
     },
     [xRange, yRange],
     canvas,
   );
   if (named(plot).length > 1 || plot.layers.some((layer) => layer.kind === 'dots')) legend(figure, plot);
-  tools(figure, plot);
   drawn.set(canvas, {
     fit() {
       if (canvas.clientWidth > 100 && (canvas.clientWidth !== u.width || height() !== u.height)) u.setSize({ width: canvas.clientWidth, height: height() });
@@ -83,6 +91,12 @@ function draw(figure) {
     },
   });
   widths.observe(canvas);
+}
+
+/** What is below a readout must not jump as its text grows and shrinks. */
+function keepHeight(readout) {
+  const kept = parseFloat(readout.style.minHeight) || 0;
+  if (readout.offsetHeight > kept) readout.style.minHeight = `${readout.offsetHeight}px`;
 }
 
 /** Where uPlot has put the axes, in dots of its canvas. */

@@ -106,6 +106,11 @@ const painters = {
       pen.stroke();
       const above = up - at.top > 24 * at.unit;
       pen.textBaseline = above ? 'bottom' : 'top';
+      // On a seam of paper: a map may be as light as the letters.
+      pen.lineWidth = 4 * at.unit;
+      pen.lineJoin = 'round';
+      pen.strokeStyle = palette.paper;
+      pen.strokeText(layer.text[i], across, up + (above ? -8 : 8) * at.unit);
       pen.fillStyle = palette.ink;
       pen.fillText(layer.text[i], across, up + (above ? -8 : 8) * at.unit);
     });

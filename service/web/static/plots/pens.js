@@ -53,6 +53,13 @@ export class SvgPen {
     this.parts.push(`<text x="${dot(x)}" y="${dot(y + down * size)}" font-size="${dot(size)}"${weight} text-anchor="${anchor}" fill="${this.state.fillStyle}"${this.opacity()}>${escaped(text)}</text>`);
   }
 
+  /** A seam of the paper's colour around letters. */
+  strokeText(text, x, y) {
+    const { fillStyle } = this.state, written = this.parts.length;
+    this.fillText(text, x, y);
+    this.parts[written] = this.parts[written].replace(`fill="${fillStyle}"`, `fill="none" stroke="${this.state.strokeStyle}" stroke-width="${dot(this.state.lineWidth)}" stroke-linejoin="round"`);
+  }
+
   /** About as wide as the text will be. */
   measureText(text) { return { width: 0.55 * text.length * Number(/([\d.]+)px/.exec(this.state.font)?.[1] ?? 12) }; }
 

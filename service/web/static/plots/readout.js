@@ -10,13 +10,16 @@ export function said(plot, u) {
     const [value, low, high] = valueOf(layer, plot, x, y);
     if (value === undefined || value === null || layer.thin) continue;
     const known = low !== undefined && low !== null && high !== null;
-    parts.push(`${layer.name} ${short(value)}${known ? ` (${short(low)} to ${short(high)})` : ''}`);
+    parts.push(`${briefly(layer.name)} ${short(value)}${known ? ` (${short(low)} to ${short(high)})` : ''}`);
   }
-  return parts.slice(0, 6).join(' · ');
+  return parts.join(' · ');
 }
 
-/** `x` of `x – voltage`: there is one line for all. */
-function shortOf(axis) { return axis.label.split(' – ')[0]; }
+/** `S_P` of `S_P: S&P`. */
+function shortOf(axis) { return axis.label.split(': ')[0]; }
+
+/** `mode 1` of `mode 1, relaxation time 13.1`: the legend says the rest. */
+function briefly(name) { return name.replace(/, .*| \(.*\)$/, ''); }
 
 /** What a layer says there, with the ends of its interval where it has one. */
 function valueOf(layer, plot, x, y) {

@@ -5,17 +5,19 @@ import { drawWhole } from './whole.js';
 import { add } from './elements.js';
 import { csvOf, tabulate } from './rows.js';
 
-/** Put them into its caption. */
-export function tools(figure, plot) {
+/** Put them into its caption; return the one that undoes a zoom, which is hidden until there is one. */
+export function tools(figure, plot, whole) {
   const bar = add(figure.querySelector('figcaption'), 'p', 'plot-tools');
   const button = (text, does, title) => {
     const made = add(bar, 'button', 'quiet', text);
     made.type = 'button';
     made.title = title;
-    made.setAttribute('aria-label', `${title}: ${plot.title}`);
+    made.setAttribute('aria-label', `${text}: ${title === text ? '' : `${title}, `}${plot.title}`);
     made.addEventListener('click', does);
     return made;
   };
+  const reset = button('Reset zoom', () => whole(), 'Reset zoom');
+  reset.hidden = true;
   button('PNG', () => savePng(figure, plot), 'Save as PNG');
   button('SVG', () => save(`${plot.name}.svg`, new Blob([svgOf(figure, plot)], { type: 'image/svg+xml' })), 'Save as SVG');
   button('CSV', () => save(`${plot.name}.csv`, new Blob([csvOf(plot)], { type: 'text/csv' })), 'Save the numbers as CSV');
@@ -26,6 +28,7 @@ export function tools(figure, plot) {
     else figure.querySelector('.scroll').remove();
   }, 'Show the numbers');
   table.setAttribute('aria-expanded', 'false');
+  return reset;
 }
 
 /** Colours of a sheet of paper, whatever the page looks like. */

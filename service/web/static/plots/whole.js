@@ -4,7 +4,19 @@ import { paintLayers } from './layers.js';
 
 /** Smallest and largest number along an axis, `x` or `y`. */
 export function extent(plot, axis) {
-  if (plot[axis].range) return plot[axis].range;
+  return plot[axis].range ?? spanned(plot, axis, () => true) ?? (plot[axis].log ? [1, 10] : [0, 1]);
+}
+
+/** Smallest and largest y where x is within a range, within the y that the whole plot shows. */
+export function extentWithin(plot, [left, right]) {
+  const whole = extent(plot, 'y'), found = spanned(plot, 'y', (x) => left <= x && x <= right);
+  if (!found) return whole;
+  const [low, high] = [Math.max(found[0], whole[0]), Math.min(found[1], whole[1])];
+  return low < high ? [low, high] : whole;
+}
+
+/** Ends of the numbers along an axis at places that are seen; null where there are none. */
+function spanned(plot, axis, isSeen) {
   let low = Infinity, high = -Infinity;
   const take = (v) => {
     if (v === null || !Number.isFinite(v) || (plot[axis].log && v <= 0)) return;
@@ -13,12 +25,13 @@ export function extent(plot, axis) {
   };
   for (const layer of plot.layers) {
     if (axis === 'x') (layer.kind === 'bars' ? layer.edges : layer.kind === 'rule' ? [] : layer.x).forEach(take);
-    else if (layer.kind === 'band') [...layer.low, ...layer.high].forEach(take);
-    else if (layer.kind === 'dots' && layer.error) layer.y.forEach((v, i) => [v - (layer.error[i] ?? 0), v + (layer.error[i] ?? 0)].forEach(take));
-    else if (layer.kind !== 'rule') layer.y.forEach(take);
+    else if (layer.kind === 'band') [layer.low, layer.high].forEach((ends) => ends.forEach((v, i) => isSeen(layer.x[i]) && take(v)));
+    else if (layer.kind === 'dots' && layer.error) layer.y.forEach((v, i) => isSeen(layer.x[i]) && [v - (layer.error[i] ?? 0), v + (layer.error[i] ?? 0)].forEach(take));
+    else if (layer.kind === 'bars') layer.y.forEach((v, i) => (isSeen(layer.edges[i]) || isSeen(layer.edges[i + 1])) && take(v));
+    else if (layer.kind !== 'rule') layer.y.forEach((v, i) => isSeen(layer.x[i]) && take(v));
     if (axis === 'y' && layer.kind === 'bars') take(0);
   }
-  if (low > high) return plot[axis].log ? [1, 10] : [0, 1];
+  if (low > high) return null;
   if (plot[axis].log) return low < high ? [low, high] : [low / 2, high * 2];
   const margin = low < high ? (axis === 'y' ? 0.06 * (high - low) : 0) : Math.abs(low) || 1;
   const bottom = axis === 'y' && low === 0 ? 0 : low - margin;

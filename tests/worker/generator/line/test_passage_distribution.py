@@ -8,7 +8,7 @@ from scipy.special import erfc, log_ndtr, ndtr
 
 from worker.generator.analysis import analyse
 from worker.generator.process import FloatArray, ScalarProcess
-from worker.generator.quantities.outcomes import TOO_SHORT, Outcome, Reason
+from worker.generator.quantities.outcomes import TOO_SHORT, TOO_STEEP_ON_THE_WAY, Outcome, Reason
 from worker.generator.quantities.passages import PassageCurve
 
 Law = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
@@ -155,3 +155,14 @@ def test_start_on_the_top_of_a_barrier_has_a_law_of_two_time_scales() -> None:
     assert early[-1] == pytest.approx(0.5, abs=2e-3)
     assert law.times[0] < 10
     assert law.cumulative[-1] == pytest.approx(0.999, abs=1e-4)
+
+
+def test_too_steep_a_way_has_no_curve() -> None:
+    # A cubic drift found in one well far from the origin, with a second one far beyond the data.
+    process = ScalarProcess(
+        lambda x: 5192.143743 + 1241.38871867 * x - 10.431875468 * x**3,
+        lambda x: 2.4588 + 0 * x,
+        lambda x: 1241.38871867 - 3 * 10.431875468 * x**2,
+    )
+    passage = analyse(process, passages=((-6.6152, 12.5909),)).passages[0]
+    assert passage.law == TOO_STEEP_ON_THE_WAY

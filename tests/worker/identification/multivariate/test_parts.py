@@ -16,7 +16,6 @@ from worker.identification.data.windows import measure_space, stretches
 from worker.identification.sums.instruments import make_instruments
 from worker.identification.sums.measurement_noise import MeasurementNoise
 from worker.identification.sums.rules import (
-    ADAMS_MOULTON,
     EULER,
     SCALAR_THROUGH_NOISE,
     SIMPSON,
@@ -98,7 +97,6 @@ def test_noise_corrected_functions_have_the_functions_as_their_mean() -> None:
     [
         (TRAPEZOID, 2),
         (SIMPSON, 4),
-        (ADAMS_MOULTON, 4),
         (SCALAR_THROUGH_NOISE, 4),
         (THROUGH_NOISE, 3),
     ],

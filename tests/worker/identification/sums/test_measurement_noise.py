@@ -207,16 +207,6 @@ def test_noise_and_coarse_sampling_together(paths, fit) -> None:
     assert variance == pytest.approx(0.01, rel=0.1)
 
 
-def test_auto_takes_a_rule_of_fourth_order_where_the_trapezoid_is_too_coarse(paths, fit) -> None:
-    data = from_arrays(list(paths("double-well", 20, 0.01, 10_000)[:, ::20]), 0.2)
-    identified, library, scales = fit(data)
-    assert identified.rule.name == "adams-moulton"
-    drift, diffusion, _ = _values((identified, library, scales))
-    # The rule's own error at dt = 0.2 is below 1 % (docs/method.md §3).
-    for (value, error), true in ((drift["x"], 1.0), (drift["x^3"], -1.0), (diffusion["1"], 0.25)):
-        assert abs(value - true) < 4 * error + 0.01 * abs(true)
-
-
 @pytest.mark.slow
 def test_how_the_diffusion_varies_is_known_through_noise_as_well_as_the_instrument_lets_it(
     paths, fit

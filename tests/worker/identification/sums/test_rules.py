@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from worker.identification.data.trajectories import from_arrays
-from worker.identification.sums.rules import ADAMS_MOULTON, SIMPSON, TRAPEZOID
+from worker.identification.sums.rules import SIMPSON, TRAPEZOID
 
 
-@pytest.mark.parametrize(("rule", "degree"), [(TRAPEZOID, 1), (ADAMS_MOULTON, 3), (SIMPSON, 3)])
+@pytest.mark.parametrize(("rule", "degree"), [(TRAPEZOID, 1), (SIMPSON, 3)])
 def test_a_rule_integrates_polynomials_of_its_order_and_no_others(rule, degree: int) -> None:
     points = np.arange(len(rule.drift))
     for p in range(degree + 2):
@@ -15,9 +15,7 @@ def test_a_rule_integrates_polynomials_of_its_order_and_no_others(rule, degree: 
         assert (abs(off) < 1e-12) == (p <= degree)
 
 
-def test_one_step_through_four_points_uses_the_data_as_pairs_do_and_two_steps_do_not(
-    paths, fit
-) -> None:
+def test_one_step_uses_more_of_the_data_than_two_steps_do(paths, fit) -> None:
     data = from_arrays(list(paths("double-well", 20, 0.01, 10_000)[:, ::10]), 0.1)
     of_drift, of_diffusion = {}, {}
     for rule in ("trapezoid", "simpson", "auto"):

@@ -131,6 +131,8 @@ def passage_curve(
         decades = np.log10(HIGHEST * mean.value) - np.log10(soonest)
         first_look = np.geomspace(soonest, HIGHEST * mean.value, int(PER_DECADE * decades) + 2)
     times = _times(fine, first_look)
+    if times is None:
+        return TOO_STEEP_ON_THE_WAY
     law, rougher = fine(times), coarse(times)
     if np.max(np.abs(law - rougher)[0]) > RESOLVED * np.max(law[0]):
         return TOO_SHORT
@@ -147,14 +149,16 @@ def passage_curve(
     )
 
 
-def _times(law: Law, look: FloatArray) -> FloatArray:
-    """Return times between the quantiles TAIL and 1 − TAIL.
+def _times(law: Law, look: FloatArray) -> FloatArray | None:
+    """Return times between the quantiles TAIL and 1 − TAIL, or None where the law is no number.
 
     A third of them is at equal steps of probability, a third of time, and a third of its logarithm.
     """
     levels = np.linspace(TAIL, 1 - TAIL, N_CURVE)
     for _ in range(2):
         over = np.maximum.accumulate(law(look)[1])
+        if not np.isfinite(over[-1]):
+            return None
         equal = np.exp(np.interp(levels, over, np.log(look)))
         # Between its neighbours each of the outermost is not yet known well.
         outer = np.concatenate([_between(look, over, TAIL), _between(look, over, 1 - TAIL)])

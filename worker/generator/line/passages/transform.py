@@ -95,7 +95,8 @@ class Chain:
         before, after = slice(0, n + 1), slice(end, n - 1 if n else None, -1)
         left, from_left = _seen(self.back[before].copy(), self.ahead[before].copy(), s)
         right, from_right = _seen(self.ahead[after].copy(), self.back[after].copy(), s)
-        return np.asarray((from_left + from_right) / (left + right + s))
+        with np.errstate(invalid="ignore"):  # rates beyond all numbers give nan: too steep
+            return np.asarray((from_left + from_right) / (left + right + s))
 
 
 @nb.njit(cache=True, nogil=True)

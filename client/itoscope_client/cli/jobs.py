@@ -1,0 +1,139 @@
+"""The commands that follow, show, list and end jobs."""
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from itoscope_client.cli.options import address, common, labelled, saves, waits
+from itoscope_client.cli.output import EXIT_STATUS, finished, of_jobs, report_failure, show
+from itoscope_client.client import Client
+from itoscope_client.errors import NotFound
+
+
+@click.command(epilog=EXIT_STATUS)
+@click.argument("job")
+@waits
+@common
+@report_failure
+def watch(job: str, timeout: float | None, quiet: bool, url: str | None, as_json: bool) -> None:
+    """Wait for JOB with a progress bar, then print its result.
+
+    \b
+    Example:
+      itoscope watch job_06h1ve3u84qhrctvl7s0he79sg --timeout 600
+    """
+    with Client(url) as client:
+        show(finished(client, job, timeout, quiet), as_json, None)
+
+
+@click.command(epilog=EXIT_STATUS)
+@click.argument("job")
+@saves
+@common
+@report_failure
+def result(job: str, output: Path | None, url: str | None, as_json: bool) -> None:
+    """Print the result of JOB, which must have succeeded.
+
+    \b
+    Example:
+      itoscope result job_06h1ve3u84qhrctvl7s0he79sg --json > result.json
+    """
+    with Client(url) as client:
+        show(client.result_document(job), as_json, output)
+
+
+@click.command(epilog=EXIT_STATUS)
+@click.argument("job")
+@click.option(
+    "-o", "--output", metavar="FILE", help="Output file (default JOB.html); - for standard output."
+)
+@address
+@report_failure
+def report(job: str, output: str | None, url: str | None) -> None:
+    """Save the report of JOB as one HTML file with plots, which opens offline.
+
+    \b
+    Example:
+      itoscope report job_06h1ve3u84qhrctvl7s0he79sg -o trap-17.html
+    """
+    with Client(url) as client:
+        page = client.report(job)
+    if output == "-":
+        click.echo(page)
+        return
+    path = Path(output or f"{job}.html")
+    path.write_text(page, encoding="utf-8")
+    click.echo(f"{path} ({len(page.encode()) / 1000:.0f} kB)")
+
+
+@click.command(epilog=EXIT_STATUS)
+@click.option(
+    "--state",
+    type=click.Choice(["queued", "running", "succeeded", "failed", "cancelled"]),
+    help="Only jobs in this state.",
+)
+@click.option("--kind", help="Only jobs of this kind: identification, generator, …")
+@click.option("--dataset", metavar="ID", help="Only jobs on this dataset.")
+@labelled("Only jobs with this label.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="Maximum number of jobs.",
+)
+@common
+@report_failure
+def jobs(
+    state: str | None,
+    kind: str | None,
+    dataset: str | None,
+    labels: Sequence[tuple[str, str]],
+    limit: int,
+    url: str | None,
+    as_json: bool,
+) -> None:
+    """List your jobs, newest first.
+
+    \b
+    Examples:
+      itoscope jobs --state running
+      itoscope jobs --label experiment=trap-17 --json | jq -r '.[].id'
+    """
+    with Client(url) as client:
+        found = client.jobs(
+            state=state, kind=kind, dataset=dataset, labels=dict(labels), limit=limit
+        )
+        files = {} if as_json else _files(client, found)
+    click.echo(json.dumps(found, ensure_ascii=False) if as_json else of_jobs(found, files))
+
+
+@click.command(epilog=EXIT_STATUS)
+@click.argument("job")
+@common
+@report_failure
+def cancel(job: str, url: str | None, as_json: bool) -> None:
+    """End JOB, which has not ended; one that has stays as it is.
+
+    \b
+    Example:
+      itoscope cancel job_06h1ve3u84qhrctvl7s0he79sg
+    """
+    with Client(url) as client:
+        record = client.cancel(job)
+    plain = f"{record['id']} is {record['state']}"
+    click.echo(json.dumps(record, ensure_ascii=False) if as_json else plain)
+
+
+def _files(client: Client, jobs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the name of the file of each job's dataset, as far as it is kept."""
+    wanted = {str(job["dataset"]) for job in jobs if job.get("dataset")}
+    kept = client.datasets() if wanted else []
+    for dataset_id in wanted - {dataset["id"] for dataset in kept}:
+        with suppress(NotFound):
+            kept.append(client.dataset(dataset_id))
+    return {dataset["id"]: dataset.get("label") or dataset["id"] for dataset in kept}

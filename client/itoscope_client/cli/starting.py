@@ -1,0 +1,227 @@
+"""The commands that start a job, one for each kind."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from itoscope_client.cli.options import (
+    JSON_EXAMPLE,
+    Component,
+    Parsed,
+    analyses,
+    analysis_of,
+    fits,
+    parameters_of,
+    reads,
+    starts,
+)
+from itoscope_client.cli.output import EXIT_STATUS, finished, of_dataset, report_failure, show
+from itoscope_client.client import Client
+from itoscope_client.inputs import LayoutOptions
+from itoscope_client.kinds import generating, identification, rolling, sweeping
+from itoscope_client.waiting import how_to_resume
+
+
+@click.command(epilog=EXIT_STATUS)
+@reads
+@fits
+@click.option("--preset", type=click.Choice(["paper"]), help="Algorithm 1 of the source paper.")
+@analyses
+@starts
+@report_failure
+def identify(
+    degree: int | None,
+    periodic: Sequence[tuple[str, str]],
+    parameters: dict[str, Any] | None,
+    preset: Any,
+    passage: Sequence[tuple[float, float]],
+    analysis: dict[str, Any] | None,
+    labels: Sequence[tuple[str, str]],
+    **options: Any,
+) -> None:
+    """Identify drift and diffusion from the trajectories in FILE.
+
+    CSV, TXT, JSON, NPY, NPZ, Parquet and Arrow are sent as they are; HDF5, MATLAB, Zarr, netCDF,
+    xvg and compressed files are converted here.
+
+    \b
+    Examples:
+      itoscope identify data.csv --dt 0.01
+      itoscope identify voltage.csv --orientation rows --dt 1.5e-4 --degree 1
+      itoscope identify bead.csv --passage -1 1 --label experiment=trap-17
+      itoscope identify indices.nc --state-columns Nino34,WWV --dt 1 --time-unit month
+      itoscope identify data.csv --json | jq .model.drift.x.expression
+      job=$(itoscope identify huge.npy --dt 1e-5 --detach) && itoscope watch $job
+    """
+    own, wanted = parameters_of(parameters, degree, periodic), analysis_of(analysis, passage)
+    _of_file(identification(own, wanted, preset, dict(labels) or None), **options)
+
+
+@click.command(epilog=EXIT_STATUS)
+@reads
+@click.option("--count", type=click.IntRange(min=1), help="Number of windows (default 50).")
+@click.option(
+    "--share", type=float, help="Length of a window as a share of the time series (default 0.2)."
+)
+@click.option(
+    "--length", type=float, metavar="TIME", help="Length of a window, instead of --share."
+)
+@click.option("--confidence", type=float, help="Confidence level of the intervals (default 0.95).")
+@fits
+@starts
+@report_failure
+def roll(
+    count: int | None,
+    share: float | None,
+    length: float | None,
+    confidence: float | None,
+    degree: int | None,
+    periodic: Sequence[tuple[str, str]],
+    parameters: dict[str, Any] | None,
+    labels: Sequence[tuple[str, str]],
+    **options: Any,
+) -> None:
+    """Fit a window moved along the time series of one variable in FILE.
+
+    \b
+    Examples:
+      itoscope roll lake.csv --count 50 --share 0.2
+      itoscope roll lake.csv --state-columns turbidity --length 2000
+    """
+    asked = {"count": count, "share": share, "length": length}
+    windows: Any = {name: value for name, value in asked.items() if value is not None}
+    own = parameters_of(parameters, degree, periodic)
+    _of_file(rolling(windows or None, own, confidence, dict(labels) or None), **options)
+
+
+@click.command(epilog=EXIT_STATUS)
+@reads
+@click.option(
+    "--over",
+    type=Parsed(),
+    multiple=True,
+    required=True,
+    help=f"Parameters of one model: {JSON_EXAMPLE}. Repeat it for each model.",
+)
+@fits
+@analyses
+@starts
+@report_failure
+def sweep(
+    over: Sequence[Any],
+    degree: int | None,
+    periodic: Sequence[tuple[str, str]],
+    parameters: dict[str, Any] | None,
+    passage: Sequence[tuple[float, float]],
+    analysis: dict[str, Any] | None,
+    labels: Sequence[tuple[str, str]],
+    **options: Any,
+) -> None:
+    """Identify one model from FILE for each of several sets of parameters.
+
+    \b
+    Example:
+      itoscope sweep data.csv --over '{"library": {"polynomial_degree": 3}}' \\
+                              --over '{"selection": {"method": "pastis"}}'
+    """
+    own, wanted = parameters_of(parameters, degree, periodic), analysis_of(analysis, passage)
+    _of_file(sweeping(over, own, wanted, dict(labels) or None), **options)
+
+
+@click.command(epilog=EXIT_STATUS)
+@click.argument("model", required=False)
+@click.option(
+    "--drift",
+    type=Component("x"),
+    multiple=True,
+    help="Drift: 'x - x^3', or of each variable: 'x=-x + 2*y'.",
+)
+@click.option(
+    "--diffusion",
+    type=Component("x,x"),
+    multiple=True,
+    help="Diffusion a = σσᵀ: 0.25, or of each pair: 'x,y=0.1'.",
+)
+@analyses
+@starts
+@report_failure
+def generator(
+    model: str | None,
+    drift: Sequence[tuple[str, dict[str, float]]],
+    diffusion: Sequence[tuple[str, dict[str, float]]],
+    passage: Sequence[tuple[float, float]],
+    analysis: dict[str, Any] | None,
+    labels: Sequence[tuple[str, str]],
+    detach: bool,
+    output: Path | None,
+    timeout: float | None,
+    quiet: bool,
+    url: str | None,
+    as_json: bool,
+) -> None:
+    """Analyse a model given by its terms, or the MODEL of an earlier job.
+
+    MODEL is a job's id, or the terms as JSON or @FILE.
+
+    \b
+    Examples:
+      itoscope generator --drift 'x - x^3' --diffusion 0.25 --passage -1 1
+      itoscope generator --drift 'x=-x + y' --drift 'y=-y' --diffusion x,x=2 --diffusion y,y=1
+      itoscope generator job_06h1ve3u84qhrctvl7s0he79sg --passage -0.5 0.5
+      itoscope generator @model.json
+    """
+    if (model is None) == (not drift and not diffusion):
+        raise click.UsageError("give a MODEL, or its terms with --drift and --diffusion")
+    if model is None and not (drift and diffusion):
+        raise click.UsageError("a model has both --drift and --diffusion")
+    source: Any = {"drift": dict(drift), "diffusion": dict(diffusion)}
+    if model is not None:
+        by_terms = model.startswith(("{", "@"))
+        source = Parsed().convert(model, None, None) if by_terms else model
+    job = generating(source, analysis_of(analysis, passage), dict(labels) or None)
+    with Client(url) as client:
+        _submitted(client, job, detach, output, timeout, quiet, as_json)
+
+
+def _of_file(
+    job: dict[str, Any],
+    file: Path,
+    detach: bool,
+    output: Path | None,
+    timeout: float | None,
+    quiet: bool,
+    url: str | None,
+    as_json: bool,
+    state_columns: str | None,
+    **layout: Any,
+) -> None:
+    """Upload the file, submit the job, wait, and show the result."""
+    columns = None if state_columns is None else state_columns.split(",")
+    options = cast(LayoutOptions, {**layout, "state_columns": columns})
+    with Client(url) as client:
+        dataset = client.upload(file, **options)
+        if not as_json:
+            click.echo(of_dataset(dataset, file.name), err=detach)
+        asked = {**job, "dataset": dataset["id"]}
+        _submitted(client, asked, detach, output, timeout, quiet, as_json)
+
+
+def _submitted(
+    client: Client,
+    job: Mapping[str, Any],
+    detach: bool,
+    output: Path | None,
+    timeout: float | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    record = client.submit(job)
+    if not detach:
+        show(finished(client, record["id"], timeout, quiet), as_json, output)
+        return
+    click.echo(json.dumps(record, ensure_ascii=False) if as_json else record["id"])
+    if not as_json:
+        click.echo(how_to_resume(record["id"]), err=True)

@@ -1,0 +1,15 @@
+"""The parameters of jobs: their types, and a check of their names before anything is sent."""
+
+from itoscope_client.requests.checking import belonging, checked, did_you_mean
+from itoscope_client.requests.documents import (
+    JOBS,
+    AnalysisParameters,
+    IdentificationParameters,
+    ModelTerms,
+    RollingWindows,
+)
+
+__all__ = [
+    "JOBS", "AnalysisParameters", "IdentificationParameters", "ModelTerms", "RollingWindows",
+    "belonging", "checked", "did_you_mean",
+]  # fmt: skip

@@ -1,0 +1,151 @@
+"""What the page's scripts make of what people type, and what they say about time."""
+
+import json
+import shutil
+import subprocess
+from typing import Any
+
+import pytest
+
+from service.web.site import FOLDER
+
+STATIC = FOLDER / "static"
+
+
+def answers(script: str, name: str) -> Any:
+    """The value of an expression over a script's names, by Node."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("needs node")
+    address = json.dumps((STATIC / name).as_uri())
+    # The scripts are modules; here no package says so.
+    program = f"""
+    import {{ readFileSync }} from 'node:fs';
+    const source = readFileSync(new URL({address}), 'utf8').replaceAll(/^import .*$/gm, '');
+    const all = await import('data:text/javascript,' + encodeURIComponent(source));
+    console.log(JSON.stringify(({script})(all)));
+    """
+    run = subprocess.run(
+        [node, "--input-type=module"], input=program, capture_output=True, text=True, timeout=60
+    )
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+def read(*fields: tuple[str, str, str, dict[str, str]]) -> Any:
+    """The document of a form with these fields (path, kind, text, data), or the fault's words."""
+    inputs = [
+        {"dataset": {"path": path, "kind": kind, **data}, "value": text, "placeholder": "e.g. …"}
+        for path, kind, text, data in fields
+    ]
+    script = f"""({{ read, FieldFault }}) => {{
+        const inputs = {json.dumps(inputs)}.map((i) => ({{ ...i, closest: () => null }}));
+        const isOf = (selector) => (i) => selector === '[data-path]' || i.dataset.kind === 'values';
+        const form = {{ querySelectorAll: (s) => inputs.filter(isOf(s)) }};
+        try {{ return read(form); }} catch (error) {{
+            if (!(error instanceof FieldFault)) throw error;
+            return error.message;
+        }}
+    }}"""
+    return answers(script, "form.js")
+
+
+TWO = {"columns": "from to"}
+EXIT = {"columns": "from low high"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "data", "value"),
+    [
+        ("number", "4", {}, 4),
+        ("number", "−0.5", {}, -0.5),
+        ("number", "auto", {"words": "auto"}, "auto"),
+        ("pair", "-1..1", {}, [-1, 1]),
+        ("pair", "-1, 1", {}, [-1, 1]),
+        ("pair", "-1.5 to 1.5", {}, [-1.5, 1.5]),
+        ("pair", "0..", {}, [0, None]),
+        ("pair", "..2", {}, [None, 2]),
+        ("pair", "auto", {"words": "auto"}, "auto"),
+        ("rows", "-1, 1\n0 to 1", TWO, [{"from": -1, "to": 1}, {"from": 0, "to": 1}]),
+        ("rows", "0, -1, 1", EXIT, [{"from": 0, "low": -1, "high": 1}]),
+        (
+            "rows",
+            "(0.5, 0) -> x > 0.8 and y < 1",
+            TWO,
+            [{"from": [0.5, 0], "to": {"x": [0.8, None], "y": [None, 1]}}],
+        ),
+    ],
+)
+def test_what_people_type_becomes_json(
+    kind: str, text: str, data: dict[str, str], value: object
+) -> None:
+    assert read(("a/b", kind, text, data)) == {"a": {"b": value}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "data", "said"),
+    [
+        ("number", "eleven", {"whole": ""}, "Enter a whole number; “eleven” is not a number."),
+        ("number", "2.5", {"whole": ""}, "Enter a whole number; “2.5” is not whole."),
+        ("number", "0,5", {}, "Enter a number; “0,5” is not a number."),
+        ("number", "x", {"words": "auto"}, "Enter a number or auto; “x” is not a number."),
+        ("pair", "1", {}, "Enter the lower and the upper bound"),
+        ("pair", "a..1", {}, "“a” is not a number."),
+        ("rows", "1 2 3", TWO, "“1 2 3” is not understood: enter 2 values"),
+        ("rows", "left to right", TWO, "“left to right” is not understood"),
+        ("values", "bic, best", {"words": "bic pastis"}, "Choose among bic, pastis; “best”"),
+    ],
+)
+def test_what_is_not_understood_is_said_in_words(
+    kind: str, text: str, data: dict[str, str], said: str
+) -> None:
+    assert said in read(("a/b", kind, text, data))
+
+
+def test_a_sweep_tries_every_combination() -> None:
+    degree = ("variants/library/polynomial_degree", "values", "3, 4", {"whole": ""})
+    method = ("variants/selection/method", "values", "bic pastis", {"words": "bic pastis"})
+    assert read(degree, method) == {
+        "variants": [
+            {"library": {"polynomial_degree": n}, "selection": {"method": m}}
+            for n in (3, 4)
+            for m in ("bic", "pastis")
+        ]
+    }
+    nothing = ("variants/library/polynomial_degree", "values", "", {})
+    assert "Enter the values to try" in read(nothing)
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("x - x^3", {"x": 1, "x^3": -1}),
+        ("-0.5*x*y + 2", {"x*y": -0.5, "1": 2}),
+        ("1e-3*x - 2.5", {"x": 1e-3, "1": -2.5}),
+        ("sin(2*x - 1) − x", {"sin(2*x-1)": 1, "x": -1}),
+        ("x + x", {"x": 2}),
+        ("x^-1 + x/2", {"x^-1": 1, "x/2": 1}),
+        ("0.25", {"1": 0.25}),
+    ],
+)
+def test_a_sum_becomes_its_terms(text: str, terms: dict[str, float]) -> None:
+    assert answers(f"({{ termsOf }}) => termsOf({json.dumps(text)})", "form.js") == terms
+
+
+@pytest.mark.parametrize(
+    ("state", "fraction", "seconds", "estimate", "said"),
+    [
+        ("queued", 0, 3, 10, "3 s elapsed"),
+        ("running", 0, 3, None, "3 s elapsed"),
+        ("running", 0.05, 3, 10, "3 s elapsed, about 7 s remaining"),
+        ("running", 0.5, 30, 10, "30 s elapsed, about 30 s remaining"),
+        ("running", 0.05, 30, 10, "30 s elapsed, longer than estimated"),
+        ("running", 0.25, 100, 10, "2 min elapsed, about 5 min remaining"),
+    ],
+)
+def test_a_running_job_says_how_long_it_takes(
+    state: str, fraction: float, seconds: float, estimate: float | None, said: str
+) -> None:
+    given = {"state": state, "fraction": fraction, "since": 0, "now": 1000 * seconds}
+    call = f"elapsedInWords({json.dumps(given | {'estimate': estimate})})"
+    assert answers(f"({{ elapsedInWords }}) => {call}", "clock.js") == said
