@@ -11,6 +11,7 @@ from contract.results import Notice
 
 PositiveFinite = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 _Names = Annotated[tuple[Name, ...], Field(max_length=64)]
+_Ignored = Annotated[tuple[Name, ...], Field(max_length=1000)]
 _Axes = Annotated[str, Field(pattern=r"^[ntd]{1,3}$")]
 _Unit = Annotated[str, Field(min_length=1, max_length=40)]
 
@@ -25,13 +26,15 @@ class Layout(Document):
     dt: Annotated[PositiveFinite | None, Field(examples=[0.01])] = None
     """Sampling interval, for files without a time column [time]."""
     time_column: Annotated[Name | None, Field(examples=["t"])] = None
-    """Name or 1-based number of the column that holds the sample times."""
+    """Name or 1-based number of the column that holds the sample times; `none` if none does."""
     id_column: Annotated[Name | None, Field(examples=["track"])] = None
     """Name or 1-based number of the column that identifies the trajectory of each row (long
-    form). Several columns are separated by commas: `movie,particle`."""
+    form). Several columns are separated by commas: `movie,particle`; `none` if none does."""
     state_columns: Annotated[_Names | None, Field(examples=[["voltage"]])] = None
     """Names or 1-based numbers of the state columns, in the order x, y, z, x4, …; of a file of
     several arrays, names of the arrays to be read."""
+    ignored_columns: Annotated[_Ignored | None, Field(examples=[["temperature"]])] = None
+    """Names or 1-based numbers of columns that are neither time, nor identity, nor state."""
     orientation: Annotated[Literal["columns", "rows"] | None, Field(examples=["rows"])] = None
     """`columns`: one row per sample. `rows`: one row per trajectory of a single variable."""
     axes: Annotated[_Axes | None, Field(examples=["ntd"])] = None
@@ -60,6 +63,28 @@ class Variable(Document):
     """Name of the column in the file; null if the file names no columns."""
     unit: str | None = None
     """Unit, as given or as found in the file; only a label."""
+
+
+class Column(Document):
+    """A column of the uploaded table, and the role in which it was read."""
+
+    number: int
+    """Number of the column in the file, starting at 1."""
+    key: Name
+    """Word for the column in a layout: its name, or its number if no name tells it from others."""
+    column: Annotated[str, Field(max_length=200)] | None = None
+    """Name of the column in the file; null if it has none."""
+    unit: str | None = None
+    """Unit, as found in the file; only a label."""
+    type: Literal["number", "time stamp", "text"]
+    """Type of the values. Only numbers can be a state."""
+    role: Literal["time", "identity", "state", "error", "ignored"]
+    """Role in which the column was read. `identity`: it tells trajectories apart. `error`: a
+    measurement error or a measure of quality, which is not used."""
+    reason: str | None = None
+    """Reason for the role; null if the layout gives the role."""
+    values: tuple[str, ...] = ()
+    """The first values, as text; an empty text is a missing value."""
 
 
 class SamplingReport(Document):
@@ -100,6 +125,13 @@ class DatasetReport(Document):
     """Each inference as a sentence, e.g. "column 1 ('t') is time"."""
     variables: tuple[Variable, ...]
     """The state variables, in the order x, y, z, x4, …"""
+    columns: tuple[Column, ...] = ()
+    """The first 200 columns of the file with their roles; empty if the file is no table of
+    samples, for example if each row is a trajectory."""
+    likely_periods: dict[str, float] = Field(default_factory=dict)
+    """Period of each variable that looks like an angle: its values stay within a turn, and its
+    name, its unit or its jumps by a whole turn say so. It is a suggestion for the parameter
+    `periodic`, and is not applied [state]."""
     time_unit: str | None = None
     """Unit of time, as given or as found in the file; only a label."""
     n_trajectories: int
@@ -164,6 +196,8 @@ class Stretch(Document):
     """Number of the trajectory, starting at 0."""
     times: tuple[float, ...]
     """Time of the first sample in each bin [time]."""
+    first: dict[str, tuple[float, ...]] = Field(default_factory=dict)
+    """First sample in each bin, by variable: a state of the system at the bin's time [state]."""
     low: dict[str, tuple[float, ...]]
     """Minimum in each bin, by variable [state]."""
     high: dict[str, tuple[float, ...]]

@@ -14,7 +14,15 @@ from obstore.store import ObjectStore, S3Store
 
 from contract.datasets import Dataset
 from storage.disk import own_folder, sweep_folders
-from storage.local_blobs import DESCRIPTION, FILES, DatasetStore, Folder, LocalDatasetStore
+from storage.local_blobs import (
+    DESCRIPTION,
+    FILES,
+    KEPT,
+    ORIGINAL,
+    DatasetStore,
+    Folder,
+    LocalDatasetStore,
+)
 from storage.names import (
     checked_tenant,
     dataset_place,
@@ -166,6 +174,10 @@ class ObjectDatasetStore(DatasetStore):
                     raise KeyError(dataset_id)
             yield folder
 
+    def fetch_original(self, tenant: str, dataset_id: str, target: Path) -> bool:
+        place = dataset_place(tenant, dataset_id)
+        return place is not None and self._bucket.fetch(f"{place}/{ORIGINAL}", target)
+
     def delete(self, tenant: str, dataset_id: str) -> bool:
         place = dataset_place(tenant, dataset_id)
         if place is None:
@@ -194,13 +206,13 @@ class ObjectDatasetStore(DatasetStore):
         return None if body is None else Dataset.model_validate_json(body)
 
     def _keep(self, place: str, dataset: Dataset, folder: Path) -> bool:
-        for name in FILES:
+        for name in KEPT:
             self._bucket.put(f"{place}/{name}", folder / name)
         # Two that put the same dataset at once write the same files; the first description stays.
         body = dataset.model_dump_json(by_alias=True).encode()
         made = self._bucket.put(f"{place}/{DESCRIPTION}", body, mode="create")
         there = {meta["path"] for meta in self._bucket.list(f"{place}/")}
-        if not {f"{place}/{name}" for name in FILES} <= there:
+        if not {f"{place}/{name}" for name in KEPT} <= there:
             # It was deleted at the same time, and the description would outlive what it describes.
             self._bucket.delete(f"{place}/{DESCRIPTION}")
             raise StoreUnavailable("The dataset was deleted while it was kept.")

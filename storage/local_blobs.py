@@ -1,7 +1,7 @@
 """Datasets and results in a local folder.
 
-A dataset is a description and three NumPy files in `datasets/<tenant>/<id>/`; a result is
-`results/<tenant>/<job>-<attempt>.json`, its parts are `parts/<tenant>/<job>/…`.
+A dataset is a description, three NumPy files and the uploaded file in `datasets/<tenant>/<id>/`; a
+result is `results/<tenant>/<job>-<attempt>.json`, its parts are `parts/<tenant>/<job>/…`.
 """
 
 import os
@@ -21,6 +21,9 @@ from storage.names import checked_tenant, dataset_place, is_dataset_id
 from storage.stores import InvalidCursor
 
 FILES = ("states.npy", "times.npy", "segments.npy")
+ORIGINAL = "original"
+"""Name of the uploaded file, byte for byte; datasets of earlier builds have none."""
+KEPT = (*FILES, ORIGINAL)
 DESCRIPTION = "dataset.json"
 _CURSOR = re.compile(r"([0-9]{1,18})-(ds_[a-z0-9]{1,64})", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -28,7 +31,7 @@ _Age = tuple[int, str]
 
 
 class DatasetStore(ABC):
-    """Uploaded trajectories as three NumPy files beside their description.
+    """Uploaded trajectories as three NumPy files beside their description and the uploaded file.
 
     states.npy    (n_samples, d) float64          [state]
     times.npy     (n_samples,)   float64, increasing inside a segment   [time]
@@ -39,7 +42,9 @@ class DatasetStore(ABC):
         self._known: dict[str, dict[str, tuple[Hashable, _Age]]] = {}
 
     def put(self, tenant: str, dataset: Dataset, folder: Path) -> Literal["created", "known"]:
-        """Keep the three files found in `folder` under `dataset.id`, all or nothing.
+        """Keep the files found in `folder` under `dataset.id`, all or nothing.
+
+        They are the three arrays and `original`, the uploaded file.
 
         The files must not change afterwards: they may be kept under a second name.
         """
@@ -92,6 +97,13 @@ class DatasetStore(ABC):
         """
 
     @abstractmethod
+    def fetch_original(self, tenant: str, dataset_id: str, target: Path) -> bool:
+        """Bring the uploaded file to the new path `target`; return False where it is not kept.
+
+        What is at `target` must not be changed: it may be the kept file under a second name.
+        """
+
+    @abstractmethod
     def delete(self, tenant: str, dataset_id: str) -> bool:
         """Delete the dataset; return False where there is none."""
 
@@ -131,6 +143,16 @@ class LocalDatasetStore(DatasetStore):
                 raise
             raise KeyError(dataset_id) from None
 
+    def fetch_original(self, tenant: str, dataset_id: str, target: Path) -> bool:
+        place = self._place(tenant, dataset_id)
+        if place is None:
+            return False
+        try:
+            link_synced(place / ORIGINAL, target)
+        except FileNotFoundError:
+            return False
+        return True
+
     def delete(self, tenant: str, dataset_id: str) -> bool:
         place = self._place(tenant, dataset_id)
         if place is None or not place.exists():
@@ -157,7 +179,7 @@ class LocalDatasetStore(DatasetStore):
     def _keep(self, place: str, dataset: Dataset, folder: Path) -> bool:
         final = self._data_dir / place
         with disk_errors(), folder_beside(final.parent) as incoming:
-            for name in FILES:
+            for name in KEPT:
                 link_synced(folder / name, incoming / name)
             write_synced(incoming / DESCRIPTION, dataset.model_dump_json(by_alias=True).encode())
             sync_folder(incoming)

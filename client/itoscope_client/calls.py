@@ -44,6 +44,12 @@ def create_dataset(upload: Upload) -> Call:
     return Call("POST", "/v1/datasets", params=upload.query(), headers=headers, upload=upload)
 
 
+def read_dataset(dataset_id: str, layout: Mapping[str, Any]) -> Call:
+    """Read a dataset's file again; as an upload, that is harmless however often it is done."""
+    path = f"/v1/datasets/{quote(dataset_id, safe='')}/read"
+    return Call("POST", path, json=given(**layout))
+
+
 def get_dataset(dataset_id: str) -> Call:
     """Read a dataset's description."""
     return Call("GET", f"/v1/datasets/{quote(dataset_id, safe='')}")

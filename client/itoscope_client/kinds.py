@@ -53,8 +53,8 @@ class Kinds(Operations):
         preset       "paper"
         timeout      seconds after which to stop waiting; the job continues
         progress     False for none, or a function that is given the job's record
-        layout       dt, time_column, id_column, state_columns, orientation, axes, time_unit,
-                     state_unit, gap_factor
+        layout       dt, time_column, id_column, state_columns, ignored_columns, orientation, axes,
+                     time_unit, state_unit, gap_factor
 
         Raises InputError, Problem, JobFailed, JobCancelled, WaitingTimedOut, Unreachable.
         """

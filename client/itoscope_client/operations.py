@@ -20,7 +20,7 @@ from itoscope_client import calls, flows, waiting
 from itoscope_client.calls import Call
 from itoscope_client.errors import Unreachable
 from itoscope_client.flows import Flow, Retries
-from itoscope_client.inputs import LayoutOptions, upload_of
+from itoscope_client.inputs import LayoutOptions, asked, upload_of
 from itoscope_client.models.model import Ask, Model, model_of
 from itoscope_client.progress import Listener, ProgressBar, silent
 
@@ -166,6 +166,13 @@ class Operations:
     ) -> Flow[Document]:
         """Make a dataset of any data that `identify` accepts, and return its description."""
         return (yield from uploaded(data, t, layout, self._retries))
+
+    @operation
+    def read(self, dataset_id: str, **layout: Unpack[LayoutOptions]) -> Flow[Document]:
+        """Read the uploaded file of a dataset again under another layout, as a new dataset."""
+        return (
+            yield from flows.document(calls.read_dataset(dataset_id, asked(layout)), self._retries)
+        )
 
     @operation
     def dataset(self, dataset_id: str) -> Flow[Document]:

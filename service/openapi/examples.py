@@ -9,6 +9,7 @@ from typing import Any
 from contract.base import Document
 from contract.curves import Bins
 from contract.datasets import (
+    Column,
     Dataset,
     DatasetList,
     DatasetPreview,
@@ -74,6 +75,26 @@ _DATASET = Dataset(
         layout=Layout(time_column="t", state_columns=("voltage",)),
         assumptions=("column 1 ('t') is time",),
         variables=(Variable(name="x", symbol="voltage", column="voltage"),),
+        columns=(
+            Column(
+                number=1,
+                key="t",
+                column="t",
+                type="number",
+                role="time",
+                reason="is time by its name",
+                values=("0", "0.01", "0.02", "0.03"),
+            ),
+            Column(
+                number=2,
+                key="voltage",
+                column="voltage",
+                type="number",
+                role="state",
+                reason="holds numbers",
+                values=("0.13", "0.17", "0.22", "0.18"),
+            ),
+        ),
         n_trajectories=1,
         n_segments=1,
         n_samples=4,
@@ -89,6 +110,7 @@ _PREVIEW = DatasetPreview(
         Stretch(
             trajectory=0,
             times=(0.0, 0.01, 0.02, 0.03),
+            first={"x": (0.13, 0.17, 0.22, 0.18)},
             low={"x": (0.13, 0.17, 0.22, 0.18)},
             high={"x": (0.13, 0.17, 0.22, 0.18)},
         ),
@@ -174,6 +196,9 @@ REQUESTS: Examples = {
         "text/csv": {"a record": CSV},
         "multipart/form-data": {"a form": {"file": CSV, "layout": {"time_unit": "s"}}},
     },
+    ("post", "/v1/datasets/{dataset_id}/read"): {
+        "application/json": {"other columns": {"state_columns": ["voltage"], "dt": 0.01}}
+    },
     ("post", "/v1/jobs"): _SUBMITTED,
     ("post", "/v1/jobs/validate"): _SUBMITTED,
 }
@@ -185,6 +210,9 @@ _SCHEMAS = {"items": [{"name": "layout-1.0", "href": "/v1/schemas/layout-1.0"}]}
 _READY = {"status": "ready", "workers": 2, "queues": {"small": 2, "large": 1}}
 RESPONSES: Examples = {
     ("post", "/v1/datasets"): _answer(_json(_DATASET), "201") | _answer(_json(_DATASET)),
+    ("post", "/v1/datasets/{dataset_id}/read"): (
+        _answer(_json(_DATASET), "201") | _answer(_json(_DATASET))
+    ),
     ("get", "/v1/datasets"): _answer(_json(DatasetList(items=(_DATASET,)))),
     ("get", "/v1/datasets/{dataset_id}"): _answer(_json(_DATASET)),
     ("get", "/v1/datasets/{dataset_id}/preview"): _answer(_json(_PREVIEW)),

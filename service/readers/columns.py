@@ -1,12 +1,15 @@
 """From a table with one row per sample to a record: every column in its role, as exact numbers."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from service.readers.calendar import with_calendar
 from service.readers.clock import elapsed
 from service.readers.errors import UnreadableData, layout_fault
+from service.readers.evidence import column_of
 from service.readers.names import (
     SECONDS,
     bare,
@@ -16,8 +19,8 @@ from service.readers.names import (
     unit_of_time_name,
     words,
 )
-from service.readers.options import Layout, Limits, Notes
-from service.readers.roles import clocked
+from service.readers.options import NONE, Layout, Limits, Notes
+from service.readers.roles import Clocked, clocked
 from service.readers.states import replicates, state_columns
 from service.readers.table import (
     LARGEST_EXACT,
@@ -30,12 +33,19 @@ from service.readers.table import (
     Variable,
 )
 
+_MOST_DESCRIBED = 200
+"""Largest number of columns in a report; a list of datasets holds many reports."""
+_SHOWN = 4
+"""Number of first values of a column in a report."""
+_LONGEST = 200
+_TYPES = {"number": "number", "stamp": "time stamp", "text": "text"}
 _COUNTED_FROM_1970 = words("epoch unix unixtime unix_time timestamp timestamps time_stamp")
 
 
 def record_of(table: Table, layout: Layout, limits: Limits, notes: Notes) -> Record:
     """Make a record from a table. Raises UnreadableData where no column can be the state."""
-    table, dated = with_calendar(table, layout, notes)
+    whole, table = table, _without_ignored(table, layout)
+    table, dated = (table, None) if layout.timeless else with_calendar(table, layout, notes)
     found = clocked(table, dated, layout, notes)
     table = found.table
     states = state_columns(found, layout, limits, notes)
@@ -54,8 +64,9 @@ def record_of(table: Table, layout: Layout, limits: Limits, notes: Notes) -> Rec
     if chosen is None and layout.time_unit:
         unit = standard_time_unit(layout.time_unit)
     resolved = {
-        "time_column": chosen.key if chosen else None,
-        "id_column": ",".join(column.key for column in found.identity)[:200] or None,
+        "time_column": chosen.key if chosen else NONE if layout.timeless else None,
+        "id_column": ",".join(column.key for column in found.identity)[:200]
+        or (NONE if layout.single else None),
         "state_columns": tuple(column.key for column in states),
         "orientation": "columns",
     }
@@ -73,6 +84,7 @@ def record_of(table: Table, layout: Layout, limits: Limits, notes: Notes) -> Rec
         time_unit=unit,
         time_is_age=bool(chosen is not None and chosen.name and is_age(chosen.name)),
         counted=found.counted,
+        columns=_described(whole, found, states, layout, notes),
         resolved=resolved,
         lines=table.lines,
         row_word=table.row_word,
@@ -84,6 +96,58 @@ def record_of(table: Table, layout: Layout, limits: Limits, notes: Notes) -> Rec
     else:
         notes.assume("each column is one trajectory")
     return _side_by_side(record)
+
+
+def _without_ignored(table: Table, layout: Layout) -> Table:
+    """Leave out the columns that the layout says to ignore.
+
+    Raises UnreadableData where it names a column that the file has not, or every column.
+    """
+    ignored = _ignored(table, layout)
+    kept = tuple(column for column in table.columns if column.position not in ignored)
+    if not kept and ignored:
+        raise layout_fault("ignored_columns", "ignored_columns names every column of the file.")
+    return replace(table, columns=kept)
+
+
+def _ignored(table: Table, layout: Layout) -> set[int]:
+    whole = replace(table, columns=table.every_column)
+    names = layout.ignored_columns or ()
+    return {column_of(name, whole, "ignored_columns").position for name in names}
+
+
+def _described(
+    table: Table, found: Clocked, states: Sequence[Column], layout: Layout, notes: Notes
+) -> tuple[dict[str, Any], ...]:
+    """Describe the columns of the file and their roles, in the JSON form of the contract."""
+    given: dict[int, str] = dict.fromkeys(_ignored(table, layout), "ignored")
+    roles = {column.position: ("state", "holds numbers") for column in states}
+    if layout.state_columns is not None:
+        given |= dict.fromkeys(roles, "state")
+    if layout.id_column is not None:
+        given |= {column.position: "identity" for column in found.identity}
+    if layout.time_column is not None and found.time is not None:
+        given[found.time.position] = "time"
+    names = [column.name for column in table.every_column]
+    described = []
+    for column in table.every_column[:_MOST_DESCRIBED]:
+        other = ("ignored", "is not among the columns that the layout names")
+        role, reason = notes.places.get(column.position) or roles.get(column.position, other)
+        alone = column.name is not None and names.count(column.name) == 1
+        plain = alone and "," not in str(column.name) and len(str(column.name)) <= _LONGEST
+        described.append(
+            {
+                "number": column.position,
+                "key": column.name if plain else str(column.position),
+                "column": (column.name or "")[:_LONGEST] or None,
+                "unit": column.unit,
+                "type": _TYPES[column.kind],
+                "role": given.get(column.position, role),
+                "reason": None if column.position in given else reason,
+                "values": column.shown(_SHOWN),
+            }
+        )
+    return tuple(described)
 
 
 def _warn_of_replicates(record: Record, notes: Notes) -> None:

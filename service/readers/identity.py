@@ -18,6 +18,8 @@ _FEW_REPEATS = 0.01
 
 def identity_columns(table: Table, layout: Layout, notes: Notes) -> tuple[Column, ...]:
     """Find the columns that tell trajectories apart, as given, by their names, or by values."""
+    if layout.single:
+        return ()
     if layout.id_column is not None:
         given = layout.id_column
         whole = any(column.name == given for column in table.columns)
@@ -45,6 +47,7 @@ def identity_columns(table: Table, layout: Layout, notes: Notes) -> tuple[Column
             notes.assume(
                 f"{column.title} repeats each text over many rows: it identifies the trajectories"
             )
+            notes.place("identity", "repeats each text over many rows", column)
             return (column,)
         counted = column.kind == "number" and is_whole(column)
         if counted and _in_runs(groups := groups_of(column)):
@@ -59,6 +62,8 @@ def identity_columns(table: Table, layout: Layout, notes: Notes) -> tuple[Column
                     f"{column.title} is a whole number that changes where {restarting[0].title} "
                     "starts again: it identifies the trajectories"
                 )
+                reason = f"changes where {restarting[0].title} starts again"
+                notes.place("identity", reason, column)
                 return (column,)
     return ()
 
@@ -93,6 +98,7 @@ def _named_identity(
             *(three for three in combinations(by_runs[:5], 3)),
         ]
         best = min(choices, key=lambda choice: (_n_repeats(choice, clock, table), len(choice)))
+    notes.place("identity", "tells trajectories apart by its name", *best)
     if len(best) == 1:
         notes.assume(f"{best[0].title} identifies the trajectories")
     else:

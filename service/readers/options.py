@@ -1,7 +1,10 @@
 """What every reader is given besides the file: the user's layout, limits, notes for the report."""
 
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Self
+from typing import Any, Protocol, Self
+
+NONE = "none"
+"""Word of a layout for the absence of a column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,18 +15,27 @@ class Layout:
     time_column: str | None = None
     id_column: str | None = None
     state_columns: tuple[str, ...] | None = None
+    ignored_columns: tuple[str, ...] | None = None
     orientation: str | None = None
     axes: str | None = None
     time_unit: str | None = None
     state_unit: str | None = None
     gap_factor: float = 1.5
+    timeless: bool = False
+    """Whether no column is time (`time_column=none`)."""
+    single: bool = False
+    """Whether no column tells trajectories apart (`id_column=none`)."""
 
     @classmethod
     def from_json(cls, given: dict[str, Any]) -> Self:
         """Make a layout from the JSON form of contract.datasets.Layout."""
         known = {field.name: given[field.name] for field in fields(cls) if field.name in given}
-        if known.get("state_columns") is not None:
-            known["state_columns"] = tuple(known["state_columns"])
+        for several in ("state_columns", "ignored_columns"):
+            if known.get(several) is not None:
+                known[several] = tuple(known[several])
+        for name, absent in (("time_column", "timeless"), ("id_column", "single")):
+            if known.get(name) == NONE:
+                known[name], known[absent] = None, True
         return cls(**known)
 
 
@@ -63,6 +75,13 @@ class Limits:
         )
 
 
+class _Numbered(Protocol):
+    """A column of a table."""
+
+    @property
+    def position(self) -> int: ...
+
+
 @dataclass(slots=True)
 class Notes:
     """Assumptions, warnings and counts, in the order in which they arose."""
@@ -72,6 +91,8 @@ class Notes:
     dt_in_file: tuple[float, str | None, str] | None = None
     """Sampling interval that the file names outside its columns, its unit, and the words that name
     it."""
+    places: dict[int, tuple[str, str]] = field(default_factory=dict)
+    """Role of a column and the reason for it, by the column's number, where it was inferred."""
     n_missing: int = 0
     n_duplicate_times: int = 0
     n_gaps: int = 0
@@ -80,6 +101,10 @@ class Notes:
         """Add an assumption, unless it is there already."""
         if sentence not in self.assumptions:
             self.assumptions.append(sentence)
+
+    def place(self, role: str, reason: str, *columns: _Numbered) -> None:
+        """Note the role of columns and the reason for it."""
+        self.places.update({column.position: (role, reason) for column in columns})
 
     def warn(self, code: str, message: str, **details: Any) -> None:
         """Add a warning of something that may change the result; the message says what to try."""

@@ -85,6 +85,8 @@ def _time(
 
     Raises UnreadableData where the given column holds words, or a calendar lacks its year.
     """
+    if layout.timeless:
+        return None, False
     if layout.time_column is not None:
         column = column_of(layout.time_column, table, "time_column")
         if column.kind == "text":
@@ -99,7 +101,11 @@ def _time(
         if column not in identity and column not in reserved and column.kind != "text"
     ]
     stamps = [column for column in free if column.kind == "stamp"]
-    numeric = [column for column in free if column.kind == "number"]
+    numeric = [
+        column
+        for column in free
+        if column.kind == "number" and not np.isnan(column.numbers()).all()
+    ]
     named = [column for column in numeric if column.name and is_time(column.name)]
     if layout.state_columns is None and len(free) == 1 and not stamps:
         # A single column called t is more likely a time axis without data than a state.
@@ -113,17 +119,20 @@ def _time(
         best = stamps[0] if stamps else min(varied, key=lambda column: n_falls(column, groups))
         _refuse_part(best, groups)
         notes.assume(f"{best.title} is time")
+        notes.place("time", "holds time stamps" if stamps else "is time by its name", best)
         return best, False
     counting = [column for column in free if _counts(column, groups)]
     frames = [column for column in counting if column.name and is_frame(column.name)]
     if frames:
         notes.assume(f"{frames[0].title} counts samples")
+        notes.place("time", "counts samples", frames[0])
         return frames[0], True
     rising = _rising(table, free, groups, layout, notes)
     if rising is not None:
         return rising, False
     if counting:
         notes.assume(f"{counting[0].title} counts samples")
+        notes.place("time", "counts samples", counting[0])
         return counting[0], True
     return None, False
 
@@ -151,6 +160,7 @@ def _rising(
     best = (evenly or rising)[0]
     where = "from row to row" if groups is None else "in every trajectory"
     notes.assume(f"{best.title} is time: it rises {where}")
+    notes.place("time", f"rises {where}", best)
     return best
 
 

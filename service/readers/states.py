@@ -20,13 +20,21 @@ from service.readers.names import (
     may_be_state,
     replicate_word,
     split_unit,
+    words,
 )
 from service.readers.options import Layout, Limits, Notes
 from service.readers.roles import Clocked, rises_along
 from service.readers.table import Column, Flags
 
-_PRICES = ("open", "high", "low")
-_CLOSING = ("close", "price", "last", "settle", "close/last", "adj_close")
+_PRICES = (
+    words("open eröffn eröffnung eröffnungskurs apertura ouv ouverture"),
+    words("high hoch tageshoch máximo plus_haut"),
+    words("low tief tagestief mínimo plus_bas"),
+)
+_CLOSING = (
+    "close", "price", "last", "settle", "close/last", "adj_close",
+    "schluss", "schlusskurs", "zuletzt", "cierre", "último", "dernier", "clôture",
+)  # fmt: skip
 """Names of the closing price, the usual ones first."""
 _SPARSE = 0.5
 """Share of the steps that a column may cost by its missing values before it is left out."""
@@ -49,9 +57,10 @@ class _Left:
     columns: list[Column]
     notes: Notes
 
-    def drop(self, columns: Sequence[Column], reason: str) -> None:
+    def drop(self, columns: Sequence[Column], reason: str, role: str = "ignored") -> None:
         """Leave columns out and say so."""
         if columns:
+            self.notes.place(role, reason, *columns)
             titles = ", ".join(column.title for column in columns)
             verb = "is" if len(columns) == 1 else "are"
             was = "was" if len(columns) == 1 else "were"
@@ -65,6 +74,7 @@ class _Left:
             f"{column.title} {reason} It was left out; name it in state_columns to keep it.",
             column=column.key,
         )
+        self.notes.place("ignored", reason.rstrip("."), column)
         self.columns = [other for other in self.columns if other is not column]
 
 
@@ -86,6 +96,9 @@ def state_columns(found: Clocked, layout: Layout, limits: Limits, notes: Notes) 
         [column for column in numeric if _is_other_clock(column, found)],
         "a count or date of the rows" if len(numeric) == 1 else "counts or dates of the rows",
     )
+    copies = [column for column in left.columns if _is_copy(column, found)]
+    if len(copies) < len(left.columns):
+        left.drop(copies, "the same as the time or the identity")
     _without_words([column for column in others if column.kind != "number"], notes)
     if not left.columns:
         raise _nothing_left(found, others)
@@ -121,8 +134,10 @@ def _without_words(texts: Sequence[Column], notes: Notes) -> None:
                 "ignored-column",
                 f"{column.title} does not hold numbers and was ignored.{_grouped(column)}",
             )
+            notes.place("ignored", "does not hold numbers", column)
         else:
             notes.assume(f"{column.title} holds the same text in every row and was ignored")
+            notes.place("ignored", "holds the same text in every row", column)
 
 
 def _nothing_left(found: Clocked, others: Sequence[Column]) -> UnreadableData:
@@ -151,7 +166,8 @@ def _is_other_clock(column: Column, found: Clocked) -> bool:
     if not found.taken or not found.table.named:
         return False
     if not column.name:
-        return bool(np.all(np.diff(column.numbers()) == 1))
+        # A table that was sorted keeps the numbers of its rows.
+        return is_whole(column) and _is_unique(column)
     if is_time(column.name):
         return not _is_temperature(column)
     if is_frame(column.name):
@@ -159,12 +175,22 @@ def _is_other_clock(column: Column, found: Clocked) -> bool:
     numbered = is_row_number(column.name) or is_identity(column.name)
     if not numbered or not is_whole(column):
         return False
-    groups = groups_of(column)
-    unique = int(groups.max(initial=-1)) + 1 == int(np.count_nonzero(groups >= 0))
+    unique = _is_unique(column)
     constant = not varies(column)
     # Short names (N, n, i) belong to states, too, which go up and down.
     long = len(bare(column.name)) > 2 and unique
     return constant or long or rises_along(column, found.groups)
+
+
+def _is_copy(column: Column, found: Clocked) -> bool:
+    """Return whether a column repeats a column of time or identity number by number."""
+    taken = [other for other in found.taken if other.kind == "number" and varies(other)]
+    return any(np.array_equal(column.numbers(), other.numbers()) for other in taken)
+
+
+def _is_unique(column: Column) -> bool:
+    groups = groups_of(column)
+    return int(groups.max(initial=-1)) + 1 == int(np.count_nonzero(groups >= 0))
 
 
 def _is_temperature(column: Column) -> bool:
@@ -177,7 +203,7 @@ def _without_properties(left: _Left, found: Clocked) -> None:
     """Leave out errors, measures of quality, properties of spots, and all prices but the last."""
     names = {column: bare(split_unit(column.name)[0]) for column in left.columns if column.name}
     last = [column for word in _CLOSING for column, name in names.items() if name == word]
-    if last and set(_PRICES) <= set(names.values()):
+    if last and all(not spellings.isdisjoint(names.values()) for spellings in _PRICES):
         closing = last[0]
         keep = [column for column in left.columns if column is closing]
         out = [column for column in left.columns if column not in keep]
@@ -187,11 +213,12 @@ def _without_properties(left: _Left, found: Clocked) -> None:
             f"price and what is derived from them are nearly the same series; {closing.title} "
             "alone was read. Choose others with state_columns.",
         )
+        left.notes.place("ignored", f"nearly the same series as {closing.title}", *out)
         left.columns = keep
         return
     errors = [column for column in left.columns if column.name and is_error(column.name)]
     if len(errors) < len(left.columns):
-        left.drop(errors, "an error or a measure of quality, not a state")
+        left.drop(errors, "an error or a measure of quality, not a state", role="error")
     axes = [column for column in left.columns if axis_of(column.name) is not None]
     properties = [
         column
@@ -236,6 +263,7 @@ def _without_empty(left: _Left, found: Clocked) -> None:
                 f"{column.title} is constant: every sample is {value:.6g}. It was left out.",
                 column=column.key,
             )
+            left.notes.place("ignored", f"is constant: every sample is {value:.6g}", column)
         left.columns = [column for column in left.columns if column not in constant]
 
 

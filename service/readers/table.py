@@ -65,9 +65,26 @@ class Column:
         """Name or number of the column in a layout."""
         return (self.name or str(self.position))[:200]
 
+    def shown(self, count: int) -> tuple[str, ...]:
+        """Return the first values as text, empty where missing."""
+        first = self.values[:count]
+        match self.kind:
+            case "text":
+                return tuple(self.labels[code][:40] if code >= 0 else "" for code in first)
+            case "stamp":
+                ticks = [None if v == NOT_A_TIME else int(v) for v in first]
+                return tuple("" if v is None else _stamp(v * self.tick) for v in ticks)
+        return tuple("" if np.isnan(v) else f"{v:.10g}" for v in np.asarray(first, np.float64))
+
     def numbers(self) -> Floats:
         """Return the values as (n,) float64, NaN where missing."""
         return np.asarray(self.values, dtype=np.float64)
+
+
+def _stamp(seconds: float) -> str:
+    """Write seconds since 1970 as a date, with the time of day where it is not midnight."""
+    moment = np.datetime64(round(seconds * 1e6), "us")
+    return str(moment).removesuffix("000").removesuffix(".000").removesuffix("T00:00:00")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,10 +95,17 @@ class Table:
     lines: Lines
     row_word: str = "row"
     """Word for the place of a sample in a message: `row` (line of the file) or `sample`."""
+    unread: tuple[Column, ...] = ()
+    """Columns that the layout leaves out and that were not read beyond their first values."""
 
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self.columns[0].values) if self.columns else 0
+
+    @property
+    def every_column(self) -> tuple[Column, ...]:
+        """All columns of the file in its order, read or not."""
+        return tuple(sorted((*self.columns, *self.unread), key=lambda column: column.position))
 
     def taken(self, keep: Flags) -> "Table":
         """Select the rows to keep (n,)."""
@@ -133,6 +157,8 @@ class Record:
     """Times as the file prints them; their digits show the rounding. None for calendar stamps."""
     tick: float = 1.0
     """Resolution of calendar stamps [time]."""
+    columns: tuple[dict[str, Any], ...] = ()
+    """Columns of the file in the JSON form of contract.datasets.Column."""
     resolved: dict[str, Any] = field(default_factory=dict)
     """Fields of the layout, as given or inferred."""
     lines: Lines = field(default_factory=Lines)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.message import Message
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from anyio.to_thread import run_sync
 from fastapi import Request
@@ -19,16 +19,18 @@ from contract.datasets import Dataset, Layout
 from service.dependencies import Context
 from service.errors import Refusal
 from service.readers import strict_json
+from service.readers.formats.sniffing import media_type_of
 from service.requests import request_body
 from service.responses import deprecation
 from service.validation_errors import document_faults
 from storage.disk import INCOMING, PRIVATE, own_folder, sweep_folders
-from storage.local_blobs import FILES
+from storage.local_blobs import KEPT, ORIGINAL
 
 _PIECE = 1_000_000
 _SCRATCH = "upload-"
 
 FORM = "multipart/form-data"
+_JSON = "application/json"
 
 _UNSAID = {"", "application/octet-stream", "application/x-www-form-urlencoded"}
 """Content types without information; the last is curl's default."""
@@ -134,7 +136,8 @@ async def keep(
                 label=upload.filename,
                 report=report,
             )
-            size = sum((folder / name).stat().st_size for name in FILES)
+            upload.path.rename(folder / ORIGINAL)
+            size = sum((folder / name).stat().st_size for name in KEPT)
             with context.admission.keeping(tenant, size):
                 return dataset, datasets.put(tenant, dataset, folder) == "created"
 
@@ -142,6 +145,32 @@ async def keep(
     if not created:
         known = await run_sync(datasets.get, tenant, dataset_id)
     return known or dataset, created
+
+
+async def kept_upload(context: Context, tenant: str, dataset: Dataset, folder: Path) -> Upload:
+    """Bring the file from which a dataset was read to `folder`, as it was uploaded.
+
+    Raises Refusal (gone, storage-full), StoreUnavailable.
+    """
+    path = folder / "upload"
+
+    def brought() -> Upload | None:
+        context.admission.body(dataset.bytes)
+        if not context.stores.datasets.fetch_original(tenant, dataset.id, path):
+            return None
+        with path.open("rb") as file:
+            content = hashlib.file_digest(file, hashlib.sha256)
+        media_type = media_type_of(dataset.report.format)
+        return Upload(path, content, path.stat().st_size, media_type, dataset.label)
+
+    upload = await run_sync(brought)
+    if upload is None:
+        raise Refusal(
+            "gone",
+            "The uploaded file of this dataset is no longer stored; only what was read from it is.",
+            "Upload the file again, with the layout: POST /v1/datasets.",
+        )
+    return upload
 
 
 def identifier(upload: Upload, layout: Layout) -> str:
@@ -221,19 +250,47 @@ def layout(request: Request, query: Layout, part: bytes | None) -> Layout | None
     commas. Raises Refusal (invalid-json, invalid-request).
     """
     given = {name: getattr(query, name) for name in query.model_fields_set}
-    columns = given.get("state_columns")
-    if columns and len(columns) == 1:
-        given["state_columns"] = tuple(columns[0].split(","))
+    for several in ("state_columns", "ignored_columns"):
+        columns = given.get(several)
+        if columns and len(columns) == 1:
+            given[several] = tuple(columns[0].split(","))
     if part is not None:
         with request_body.within_field("layout"):
             document = strict_json.parse(part)
         if not isinstance(document, dict):
             raise Refusal("invalid-request", "The layout must be a JSON object.")
         given = {**document, **given}
+    return _layout_of(request, given, "layout")
+
+
+async def layout_in_body(request: Request, context: Context) -> Layout:
+    """Read a body that is a layout; an empty one leaves everything to be inferred.
+
+    Raises Refusal (body-too-large, body-timeout, invalid-json, invalid-request,
+    unsupported-media-type).
+    """
+    settings = context.settings
+    body = await request_body.whole(request, settings.max_job_bytes, settings.body_idle_seconds)
+    if not body:
+        return Layout()
+    if media_type(request) not in (_JSON, *_UNSAID):
+        raise Refusal(
+            "unsupported-media-type",
+            f"A layout must be sent as {_JSON}.",
+            f"With curl: -H 'Content-Type: {_JSON}'",
+        )
+    given = strict_json.parse(body)
+    if not isinstance(given, dict):
+        raise Refusal("invalid-request", "The layout must be a JSON object.")
+    return _layout_of(request, given) or Layout()
+
+
+def _layout_of(request: Request, given: dict[str, Any], *place: str) -> Layout | None:
+    """Check a layout that stands at a place of the body, and note its deprecated fields."""
     try:
         found = Layout.model_validate(given)
     except ValidationError as error:
-        faults = document_faults(error, given, "layout")
+        faults = document_faults(error, given, *place)
         raise Refusal(
             "invalid-request",
             f"The layout cannot be accepted: {faults[0].pointer} {faults[0].detail}.",

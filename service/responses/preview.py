@@ -36,12 +36,14 @@ def preview(folder: Path, report: DatasetReport, points: int) -> DatasetPreview:
     for start, stop, trajectory in np.asarray(segments[shown]).tolist():
         pieces = max(1, min(stop - start, round(points * (stop - start) / total)))
         edges = np.linspace(start, stop, pieces + 1).astype(np.int64)
-        low, high = (
-            {name: tuple(column.tolist()) for name, column in zip(names, ends.T, strict=True)}
-            for ends in _extremes(states, edges)
+        first, low, high = (
+            {name: tuple(column.tolist()) for name, column in zip(names, found.T, strict=True)}
+            for found in (np.asarray(states[edges[:-1]]), *_extremes(states, edges))
         )
         begins = tuple(np.asarray(times[edges[:-1]]).tolist())
-        stretches.append(Stretch(trajectory=trajectory, times=begins, low=low, high=high))
+        stretches.append(
+            Stretch(trajectory=trajectory, times=begins, first=first, low=low, high=high)
+        )
     return DatasetPreview(
         stretches=tuple(stretches),
         n_segments=len(segments),

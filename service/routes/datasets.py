@@ -17,6 +17,7 @@ from service.responses.representations import (
     document,
     form_content,
     headers,
+    json_content,
     problems,
 )
 
@@ -32,6 +33,12 @@ _ACCEPTED: dict[str, Any] = {
     **form_content("file", layout="Layout"),
 }
 
+_CREATED = headers(
+    Location="Address of the dataset.",
+    ETag="Version of the dataset.",
+    Content_Digest="SHA-256 of the response (RFC 9530).",
+)
+
 
 @router.post(
     "",
@@ -41,11 +48,7 @@ _ACCEPTED: dict[str, Any] = {
     responses={
         201: {
             "description": "A new dataset was created.",
-            "headers": headers(
-                Location="Address of the dataset.",
-                ETag="Version of the dataset.",
-                Content_Digest="SHA-256 of the response (RFC 9530).",
-            ),
+            "headers": _CREATED,
         },
         200: {
             "model": Dataset,
@@ -77,8 +80,7 @@ async def upload_dataset(
             layout = uploads.layout(request, query, None)
             upload = await uploads.raw_upload(request, context, folder)
         dataset, created = await uploads.keep(context, tenant, upload, layout or Layout())
-    location = f"/v1/datasets/{dataset.id}"
-    return document(request, dataset, 201 if created else 200, headers={"Location": location})
+    return _answer(request, dataset, created)
 
 
 @router.get(
@@ -115,6 +117,45 @@ def delete_dataset(context: Context, tenant: Tenant, dataset_id: str) -> Respons
         raise unknown_dataset()
     context.admission.freed(tenant)
     return Response(status_code=204)
+
+
+@router.post(
+    "/{dataset_id}/read",
+    status_code=201,
+    summary="Read a dataset again",
+    response_model=Dataset,
+    responses={
+        201: {
+            "description": "A new dataset was created.",
+            "headers": _CREATED,
+        },
+        200: {
+            "model": Dataset,
+            "description": "The same bytes with the same layout were read before.",
+        },
+        **problems(400, 401, 404, 408, 410, 413, 415, 422, 503, 507),
+    },
+    openapi_extra={"requestBody": {"required": False, "content": json_content("Layout")}},
+)
+async def read_dataset(
+    request: Request, context: Context, tenant: Tenant, dataset_id: str
+) -> Response:
+    """Read the uploaded file of a dataset again under another layout, as a new dataset.
+
+    The body is the complete layout; whatever is left out is inferred, as for an upload. The first
+    dataset stays as it is. 410 where the uploaded file is no longer stored.
+    """
+    known = await run_sync(known_dataset, context, tenant, dataset_id)
+    layout = await uploads.layout_in_body(request, context)
+    with uploads.scratch_folder(context.settings.scratch) as folder:
+        upload = await uploads.kept_upload(context, tenant, known, folder)
+        dataset, created = await uploads.keep(context, tenant, upload, layout)
+    return _answer(request, dataset, created)
+
+
+def _answer(request: Request, dataset: Dataset, created: bool) -> Response:
+    location = f"/v1/datasets/{dataset.id}"
+    return document(request, dataset, 201 if created else 200, headers={"Location": location})
 
 
 Points = Annotated[

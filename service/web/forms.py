@@ -1,7 +1,7 @@
 """Forms made from the documents' JSON Schemas: label, meaning and allowed values of each field."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
@@ -107,6 +107,8 @@ class Field:
     whole: bool = False
     columns: tuple[str, ...] = ()
     prefix: str = "f"
+    alias: str = ""
+    """Path under which a job may hold the same value: by the variable's standard name."""
 
     @property
     def id(self) -> str:
@@ -167,8 +169,11 @@ def analysis_fields() -> list[Field]:
     return [replace(f, prefix="m") for f in every if f.path in wanted]
 
 
-def job_fields(variables: Sequence[str]) -> tuple[list[Field], dict[str, list[Field]]]:
-    """Return the basic fields of an identification, and the others by group."""
+def job_fields(variables: Mapping[str, str]) -> tuple[list[Field], dict[str, list[Field]]]:
+    """Return the basic fields of an identification, and the others by group.
+
+    variables   symbol of each variable, by its standard name
+    """
     every = [
         _said_of(f, variables)
         for f in _document("job-request", "IdentificationJob")
@@ -182,18 +187,18 @@ def job_fields(variables: Sequence[str]) -> tuple[list[Field], dict[str, list[Fi
     return [made for field in basic for made in _by_variable(field, variables)], groups
 
 
-def _said_of(field: Field, variables: Sequence[str]) -> Field:
+def _said_of(field: Field, variables: Mapping[str, str]) -> Field:
     """Say how places of several variables are written."""
     if field.kind != "rows" or len(variables) == 1 or "low" in field.columns:
         return field
-    first = variables[0]
+    first = next(iter(variables.values()))
     said = f"{field.description} {REGIONS.replace('x', first)}"
     return replace(field, description=said, example=f"{first} < -0.8 to {first} > 0.8")
 
 
-def layout_fields() -> list[Field]:
-    """Return the fields of a file's layout."""
-    return list(_document("layout", None))
+def layout_fields(*without: str) -> list[Field]:
+    """Return the fields of a file's layout, except some."""
+    return [field for field in _document("layout", None) if field.path not in without]
 
 
 def _heading(steps: Sequence[str]) -> str:
@@ -280,13 +285,13 @@ def _kind(options: Sequence[dict[str, Any]], choice: bool) -> Kind:
     return "text"
 
 
-def _by_variable(field: Field, variables: Sequence[str]) -> Iterator[Field]:
+def _by_variable(field: Field, variables: Mapping[str, str]) -> Iterator[Field]:
     """Yield one field for each variable, if the field holds a value for each."""
     if field.path not in BY_VARIABLE:
         yield field
         return
     kind, label, example, description = BY_VARIABLE[field.path]
-    for name in variables[:6]:
+    for standard, name in list(variables.items())[:6]:
         yield Field(
             path=f"{field.path}/{name}",
             label=label.format(name),
@@ -294,6 +299,7 @@ def _by_variable(field: Field, variables: Sequence[str]) -> Iterator[Field]:
             kind=kind,
             example=example,
             unit=field.unit,
+            alias=f"{field.path}/{standard}",
         )
 
 

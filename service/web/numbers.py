@@ -31,6 +31,11 @@ def exact(value: float | None, digits: int = 5) -> str:
     return (number.rstrip("0").rstrip(".") if "." in number else number) + power + exponent
 
 
+def turn(period: float) -> str:
+    """Write the period of an angle: `360`, `2π`."""
+    return "2π" if math.isclose(period, 2 * math.pi, rel_tol=1e-9) else exact(period)
+
+
 def with_error(value: float, error: float | None) -> str:
     """Write `0.875 ± 0.092`: the error to two significant digits, the value to the same place."""
     if error is None or not math.isfinite(error) or error <= 0:

@@ -94,6 +94,7 @@ def environment() -> Environment:
     made.filters.update(
         plain=numbers.plain,
         count=numbers.count,
+        turn=numbers.turn,
         percent=numbers.percent,
         size=numbers.size,
         seconds=numbers.seconds,

@@ -1,19 +1,22 @@
 """Views of a dataset, a result, or two results side by side, as HTML for page and report."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
-from contract.datasets import Dataset, DatasetPreview
+from contract.datasets import Dataset, DatasetPreview, DatasetReport, Stretch
 from contract.records import JobRecord
 from contract.results import ModelResult, Result, Term
+from grammar.terms import variable_name
+from service.readers.names import axis_of
 from service.web import mathml, sentences
 from service.web.forms import job_fields, kind_forms
 from service.web.kinds import VIEWS
+from service.web.layout_form import layout_form
 from service.web.model_view import plots_of
 from service.web.numbers import Units, count, exact, plain, with_error
 from service.web.plots.plot import SERIES, Axis, Layer, Layers, Plot, Style
@@ -41,9 +44,16 @@ class Finished:
 def dataset_view(dataset: Dataset, preview: DatasetPreview) -> str:
     """Show the content of a dataset in words and plots, and the form of the next job."""
     plots = list(data_plots(dataset, preview, sentences.units_of_dataset(dataset)))
-    basic, groups = job_fields([v.name for v in dataset.report.variables])
+    symbols = {variable_name(j): v.name for j, v in enumerate(dataset.report.variables)}
+    basic, groups = job_fields(symbols)
     said = list(sentences.report_in_words(dataset))
-    read = rendered("dataset.html", dataset=dataset, sentences=said, plots=_drawn(plots))
+    read = rendered(
+        "dataset.html",
+        dataset=dataset,
+        sentences=said,
+        plots=_drawn(plots),
+        **vars(layout_form(dataset.report)),
+    )
     return read + rendered(
         "form.html", basic=basic, groups=groups, kinds=kind_forms(), name=dataset.label or ""
     )
@@ -127,10 +137,58 @@ def data_plots(dataset: Dataset, preview: DatasetPreview, units: Units) -> Itera
         title, up = f"Histogram of {units.label(name)}", Axis("number of samples")
         yield Plot(f"histogram-{name}", title, across, up, layers.made, summary)
 
+    positions = _positions(report)
+    if positions is not None and preview.stretches[0].first:
+        yield _paths(preview, units, positions)
+
+
+def _positions(report: DatasetReport) -> tuple[str, str] | None:
+    """Return the two variables that are positions along x and y; None where there are none."""
+    axes = {axis_of(v.column): v for v in reversed(report.variables) if v.column}
+    x, y = axes.get(0), axes.get(1)
+    return None if x is None or y is None or x.unit != y.unit else (x.name, y.name)
+
+
+def _paths(preview: DatasetPreview, units: Units, positions: tuple[str, str]) -> Plot:
+    """Draw the tracks in the plane, with the same length of either axis."""
+    layers, (across, up) = Layers(), positions
+    label, styles = _styles(preview)
+    for stretch in preview.stretches:
+        x, y = np.array(stretch.first[across]), np.array(stretch.first[up])
+        layers.course(label(stretch), x, y, styles[stretch.trajectory])
+    ends = [
+        np.concatenate([(min(s.low[name]), max(s.high[name])) for s in preview.stretches])
+        for name in positions
+    ]
+    middles = [(end.max() + end.min()) / 2 for end in ends]
+    half = 0.53 * max(float(np.ptp(end)) for end in ends) or 1.0
+    x_axis, y_axis = (
+        Axis(units.label(name), units.of_variable(name), (middle - half, middle + half))
+        for name, middle in zip(positions, middles, strict=True)
+    )
+    title = f"{units.label(up)} against {units.label(across)}"
+    note = "The first sample of each time bin is shown."
+    count_of = len(styles)
+    summary = f"Paths of {count_of} trajectories in the plane." if count_of > 1 else "The path."
+    return Plot("paths", title, x_axis, y_axis, layers.made, summary, note, square=True)
+
+
+def _styles(preview: DatasetPreview) -> tuple[Callable[[Stretch], str], dict[int, Style]]:
+    """Return the words for a segment's trajectory, and the style of each trajectory.
+
+    More than COLOURS segments share one colour, and the one word for it.
+    """
+    trajectories = list(dict.fromkeys(s.trajectory for s in preview.stretches))
+    if len(trajectories) == 1:
+        return lambda _: "time series", {trajectories[0]: "model"}
+    if len(preview.stretches) > COLOURS:
+        return lambda _: "trajectories", dict.fromkeys(trajectories, "model")
+    styles = dict(zip(trajectories, SERIES, strict=False))
+    return lambda stretch: f"trajectory {stretch.trajectory + 1}", styles
+
 
 def _course(dataset: Dataset, preview: DatasetPreview, units: Units, name: str) -> Plot:
-    layers, many = Layers(), len(preview.stretches) > COLOURS
-    trajectories = list(dict.fromkeys(s.trajectory for s in preview.stretches))
+    layers, (label, styles) = Layers(), _styles(preview)
     shortened = False
     for stretch in preview.stretches:
         low, high = np.array(stretch.low[name]), np.array(stretch.high[name])
@@ -142,12 +200,7 @@ def _course(dataset: Dataset, preview: DatasetPreview, units: Units, name: str) 
             shortened = True
             across = np.repeat(times, 2)
             up = np.stack([low, high], axis=1).ravel()
-        place = trajectories.index(stretch.trajectory)
-        label = "time series" if len(trajectories) == 1 else f"trajectory {stretch.trajectory + 1}"
-        # In one colour, a legend of every trajectory would tell nothing.
-        label = "trajectories" if many and len(trajectories) > 1 else label
-        style = "model" if many or len(trajectories) == 1 else SERIES[place]
-        layers.course(label, across, up, style)
+        layers.course(label(stretch), across, up, styles[stretch.trajectory])
     shown, total = len(preview.stretches), preview.n_segments
     notes = []
     if shown < total:

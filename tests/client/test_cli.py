@@ -55,6 +55,18 @@ def test_a_file_is_identified_watched_listed_and_kept(served: Served, tmp_path: 
     assert run(served.url, "cancel", job).stdout == f"{job} is succeeded\n"
 
 
+def test_an_uploaded_file_is_read_again_under_another_layout(served: Served) -> None:
+    with served.client() as client:
+        files = {"file": ("rig.csv", b"position,temperature\n" + b"1,3\n2,5\n4,4\n" * 20)}
+        first = client.post("/v1/datasets", files=files).json()
+        done = run(served.url, "read", first["id"], "--state-columns", "position", "--dt", "0.5")
+        assert done.exit_code == 0, done.output
+        assert "60 samples of position" in done.stderr
+        report = client.get(f"/v1/datasets/{done.stdout.strip()}").json()["report"]
+    assert [v["column"] for v in report["variables"]] == ["position"]
+    assert report["dt"]["median"] == 0.5
+
+
 def test_every_kind_is_started_and_shown_in_words(served: Served) -> None:
     two = ["--over", '{"library": {"polynomial_degree": 3}}', "--over", "{}"]
     model = ["--drift", "x - x^3", "--diffusion", "0.25", "--passage", "-1", "1"]

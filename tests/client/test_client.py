@@ -168,6 +168,14 @@ class TestInstallation:
         assert (failed.value.code, bool(failed.value.hints)) == ("too-few-samples", True)
         assert failed.value.job_id.startswith("job_")
 
+    def test_an_upload_is_read_again_under_another_layout(self, client: Client) -> None:
+        first = client.upload(np.random.default_rng(0).normal(size=(50, 2)), dt=1)
+        again = client.read(first["id"], state_columns="2", dt=0.5)
+        assert len(first["report"]["variables"]) == 2
+        assert [v["column"] for v in again["report"]["variables"]] == ["column 2"]
+        assert again["report"]["dt"]["median"] == 0.5
+        assert again["sha256"] == first["sha256"]
+
     def test_refusals_are_types_with_the_place_and_hints(
         self, client: Client, tmp_path: Path
     ) -> None:

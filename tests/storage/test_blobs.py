@@ -14,7 +14,7 @@ from storage.blobs import Bucket, ObjectDatasetStore, s3_bucket
 from storage.stores import StoreUnavailable
 from tests.storage.test_datasets import TENANT, a_dataset
 
-FILES = ("states.npy", "times.npy", "segments.npy")
+FILES = ("states.npy", "times.npy", "segments.npy", "original")
 
 
 @pytest.fixture

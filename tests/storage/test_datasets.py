@@ -14,6 +14,7 @@ from storage.names import is_dataset_id
 from storage.stores import InvalidCursor, StoreUnavailable
 
 TENANT = "lab"
+UPLOADED = b"t,x\r\n0,0\r\n0.1,1\r\n0.2,2\r\n"
 ODD_IDS = [
     "",
     ".",
@@ -63,6 +64,7 @@ def folder(tmp_path: Path) -> Path:
     np.save(folder / "states.npy", np.array([[0.0], [1.0], [2.0]]))
     np.save(folder / "times.npy", np.array([0.0, 0.1, 0.2]))
     np.save(folder / "segments.npy", np.array([[0, 3, 0]]))
+    (folder / "original").write_bytes(UPLOADED)
     return folder
 
 
@@ -74,10 +76,35 @@ def test_what_was_put_comes_back(datasets: DatasetStore, folder: Path) -> None:
         assert np.load(place / "times.npy").tolist() == [0.0, 0.1, 0.2]
         assert np.load(place / "segments.npy").tolist() == [[0, 3, 0]]
     assert sorted(file.name for file in folder.iterdir()) == [
+        "original",
         "segments.npy",
         "states.npy",
         "times.npy",
     ]
+
+
+def test_the_uploaded_file_comes_back_byte_for_byte_until_its_dataset_is_deleted(
+    datasets: DatasetStore, folder: Path, tmp_path: Path
+) -> None:
+    datasets.put(TENANT, a_dataset(), folder)
+    assert datasets.fetch_original(TENANT, "ds_abc", tmp_path / "back")
+    assert (tmp_path / "back").read_bytes() == UPLOADED
+    assert not datasets.fetch_original("stranger", "ds_abc", tmp_path / "theirs")
+    assert not datasets.fetch_original(TENANT, "../ds_abc", tmp_path / "odd")
+    datasets.delete(TENANT, "ds_abc")
+    assert not datasets.fetch_original(TENANT, "ds_abc", tmp_path / "gone")
+    assert (tmp_path / "back").read_bytes() == UPLOADED, "whoever has it keeps it"
+
+
+def test_the_uploaded_file_counts_among_the_stored_bytes(
+    datasets: DatasetStore, folder: Path
+) -> None:
+    datasets.put(TENANT, a_dataset(), folder)
+    small = datasets.bytes_stored(TENANT)
+    (folder / "longer").write_bytes(UPLOADED + b"0" * 1000)
+    (folder / "longer").rename(folder / "original")
+    datasets.put(TENANT, a_dataset("ds_abd"), folder)
+    assert datasets.bytes_stored(TENANT) == 2 * small + 1000
 
 
 def test_a_dataset_put_again_is_known_and_stays_as_it_was(

@@ -30,6 +30,7 @@ def put(stores: Stores, folder: Path, trajectories: int) -> None:
         "segments": segments,
     }.items():
         np.save(folder / f"{name}.npy", array)
+    (folder / "original").touch()
     stores.datasets.put("lab", a_dataset(), folder)
 
 

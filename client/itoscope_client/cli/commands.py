@@ -33,7 +33,7 @@ def itoscope() -> None:
 
 
 for command in (
-    starting.identify, starting.roll, starting.sweep, starting.generator,
+    starting.identify, starting.roll, starting.sweep, starting.generator, jobs.read,
     jobs.watch, jobs.result, jobs.report, models.plot, models.simulate, jobs.jobs, jobs.cancel,
 ):  # fmt: skip
     itoscope.add_command(command)

@@ -1,4 +1,4 @@
-"""The commands that follow, show, list and end jobs."""
+"""The commands that follow, show, list and end jobs, and read a dataset again."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,8 +8,23 @@ from typing import Any
 
 import click
 
-from itoscope_client.cli.options import address, common, labelled, saves, waits
-from itoscope_client.cli.output import EXIT_STATUS, finished, of_jobs, report_failure, show
+from itoscope_client.cli.options import (
+    address,
+    common,
+    labelled,
+    laid_out,
+    layout_of,
+    saves,
+    waits,
+)
+from itoscope_client.cli.output import (
+    EXIT_STATUS,
+    finished,
+    of_dataset,
+    of_jobs,
+    report_failure,
+    show,
+)
 from itoscope_client.client import Client
 from itoscope_client.errors import NotFound
 
@@ -137,3 +152,24 @@ def _files(client: Client, jobs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         with suppress(NotFound):
             kept.append(client.dataset(dataset_id))
     return {dataset["id"]: dataset.get("label") or dataset["id"] for dataset in kept}
+
+
+@click.command(epilog=EXIT_STATUS)
+@click.argument("dataset")
+@laid_out
+@common
+@report_failure
+def read(dataset: str, url: str | None, as_json: bool, **layout: Any) -> None:
+    """Read the uploaded file of DATASET again under another layout, and print the new id.
+
+    \b
+    Example:
+      itoscope read ds_9tq4m2k7h3xa5c6e --state-columns Position --dt 0.01
+    """
+    with Client(url) as client:
+        found = client.read(dataset, **layout_of(layout))
+    if as_json:
+        click.echo(json.dumps(found, ensure_ascii=False))
+        return
+    click.echo(of_dataset(found, found["label"] or dataset), err=True)
+    click.echo(found["id"])

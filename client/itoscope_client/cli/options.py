@@ -4,9 +4,11 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
+
+from itoscope_client.inputs import LayoutOptions
 
 Command = Callable[..., None]
 Decorator = Callable[[Command], Command]
@@ -139,8 +141,7 @@ starts = together(
     common,
 )
 """Options of commands that start a job."""
-reads = together(
-    click.argument("file", type=click.Path(path_type=Path)),
+laid_out = together(
     click.option(
         "--dt", type=float, metavar="TIME",
         help="Sampling interval, for files without a time column.",
@@ -156,6 +157,9 @@ reads = together(
         "--state-columns", metavar="NAMES", help="State variables, separated by commas: x,y."
     ),
     click.option(
+        "--ignored-columns", metavar="NAMES", help="Columns to leave out, separated by commas."
+    ),
+    click.option(
         "--orientation", type=click.Choice(["columns", "rows"]),
         help="rows: each row of the table is one trajectory.",
     ),
@@ -169,6 +173,8 @@ reads = together(
     ),
     click.option("--state-unit", metavar="UNIT", help="Unit of the state; a label."),
 )  # fmt: skip
+"""Options of the layout of a file."""
+reads = together(click.argument("file", type=click.Path(path_type=Path)), laid_out)
 """The file of data, and the options of its layout."""
 fits = together(
     click.option(
@@ -191,6 +197,13 @@ analyses = together(
     ),
 )  # fmt: skip
 """Quantities to derive from a model."""
+
+
+def layout_of(options: Mapping[str, Any]) -> LayoutOptions:
+    """Return the layout that the options of `laid_out` say, with names of columns as lists."""
+    lists = ("state_columns", "ignored_columns")
+    named = {name: options[name].split(",") for name in lists if options[name] is not None}
+    return cast(LayoutOptions, {**options, **named})
 
 
 def parameters_of(

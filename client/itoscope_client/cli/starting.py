@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
 
@@ -14,13 +14,13 @@ from itoscope_client.cli.options import (
     analyses,
     analysis_of,
     fits,
+    layout_of,
     parameters_of,
     reads,
     starts,
 )
 from itoscope_client.cli.output import EXIT_STATUS, finished, of_dataset, report_failure, show
 from itoscope_client.client import Client
-from itoscope_client.inputs import LayoutOptions
 from itoscope_client.kinds import generating, identification, rolling, sweeping
 from itoscope_client.waiting import how_to_resume
 
@@ -195,14 +195,11 @@ def _of_file(
     quiet: bool,
     url: str | None,
     as_json: bool,
-    state_columns: str | None,
     **layout: Any,
 ) -> None:
     """Upload the file, submit the job, wait, and show the result."""
-    columns = None if state_columns is None else state_columns.split(",")
-    options = cast(LayoutOptions, {**layout, "state_columns": columns})
     with Client(url) as client:
-        dataset = client.upload(file, **options)
+        dataset = client.upload(file, **layout_of(layout))
         if not as_json:
             click.echo(of_dataset(dataset, file.name), err=detach)
         asked = {**job, "dataset": dataset["id"]}

@@ -16,10 +16,10 @@ from itoscope_client.inputs.tables import (
     upload_of_labelled,
     upload_of_polars,
 )
-from itoscope_client.inputs.upload import LayoutOptions, Upload
+from itoscope_client.inputs.upload import LayoutOptions, Upload, asked
 from itoscope_client.requests import belonging, did_you_mean
 
-__all__ = ["LayoutOptions", "Upload", "upload_of"]
+__all__ = ["LayoutOptions", "Upload", "asked", "upload_of"]
 
 
 KNOWN = (

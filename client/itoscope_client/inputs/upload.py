@@ -18,6 +18,7 @@ class LayoutOptions(TypedDict, total=False):
     time_column     name or 1-based number of the column (or dimension, or array) of sample times
     id_column       name or number of the column that tells which trajectory a sample belongs to
     state_columns   names or numbers of the columns of the state, in the order x, y, z, …
+    ignored_columns  names or numbers of columns that are neither time, nor identity, nor state
     orientation     `rows`: each row of a table is one trajectory
     axes            meaning of an array's axes: n trajectory, t time, d state; e.g. `ntd`
     time_unit       label of the time; calendar stamps are converted to it
@@ -29,6 +30,7 @@ class LayoutOptions(TypedDict, total=False):
     time_column: str | None
     id_column: str | None
     state_columns: Sequence[str] | str | None
+    ignored_columns: Sequence[str] | str | None
     orientation: Literal["columns", "rows"] | None
     axes: str | None
     time_unit: str | None
@@ -38,10 +40,20 @@ class LayoutOptions(TypedDict, total=False):
 
 def columns_of(layout: LayoutOptions) -> list[str] | None:
     """Return the state columns as a list; None where none were named."""
-    given = layout.get("state_columns")
+    return _names(layout.get("state_columns"))
+
+
+def _names(given: Sequence[str] | str | None) -> list[str] | None:
     if given is None:
         return None
     return [given] if isinstance(given, str) else [str(name) for name in given]
+
+
+def asked(layout: LayoutOptions) -> dict[str, Any]:
+    """Return the options that were given, names of columns as lists."""
+    ignored = _names(layout.get("ignored_columns"))
+    whole = {**layout, "state_columns": columns_of(layout), "ignored_columns": ignored}
+    return {name: value for name, value in whole.items() if value is not None}
 
 
 def without(layout: LayoutOptions, *options: str) -> LayoutOptions:
@@ -83,5 +95,4 @@ class Upload:
 
     def query(self) -> dict[str, Any]:
         """Return the layout as query parameters."""
-        asked = {**self.layout, "state_columns": columns_of(self.layout)}
-        return {name: value for name, value in asked.items() if value is not None}
+        return asked(self.layout)

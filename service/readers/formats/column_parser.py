@@ -13,7 +13,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from service.readers.cells import MISSING, number_of, shown
+from service.readers.cells import MISSING, kind_of, number_of, shown
 from service.readers.errors import UnreadableData, too_large
 from service.readers.evidence import locate, located_all
 from service.readers.formats.dialect import Dialect, is_split_stamp
@@ -23,7 +23,18 @@ from service.readers.options import Layout, Limits, Notes
 from service.readers.table import Column, Floats, Lines, Table
 from service.readers.timestamps import column_of_stamps
 
+_FIRST_ROWS = 4
+"""Number of rows of which the cells of unread columns are kept, for the report."""
 _COMMENT_HEADS = frozenset(mark[0] for mark in MARKS)
+
+
+class WordsInEmptyColumn(Exception):
+    """A column whose cells were empty in the first lines holds words further on."""
+
+    def __init__(self, column: int) -> None:
+        """Name the column by its index."""
+        super().__init__(column)
+        self.column = column
 
 
 class ColumnParser:
@@ -34,6 +45,7 @@ class ColumnParser:
         self.dialect = dialect
         self.limits = limits
         self.lines = Lines()
+        self.first_rows: list[list[str]] = []
         self.n_rows = 0
         self.n_blank = 0
         self.n_headers = 0
@@ -43,9 +55,11 @@ class ColumnParser:
         self.stamped = [j for j in wanted if dialect.kinds[j] == "stamp"]
         self.worded = [j for j in wanted if dialect.kinds[j] == "text"]
         self.wordy = bool(self.stamped or self.worded)
-        self.ragged = _rows_may_differ(dialect, layout)
+        self.ragged = rows_may_differ(dialect, layout)
         self.numbers: list[Floats] = []
         self.stamps: dict[int, list[list[str]]] = {j: [] for j in self.stamped}
+        self.joined: set[int] = set()
+        """Columns with the time of day to the dates of the column before them."""
         self.codes: dict[int, list[list[int]]] = {j: [] for j in self.worded}
         self.labels: dict[int, dict[str, int]] = {j: {} for j in self.worded}
 
@@ -56,6 +70,7 @@ class ColumnParser:
             return
         if self.n_rows == 0:
             self.lines = Lines([0], [numbers[0]])
+            self.first_rows = [self.dialect.cells(line) for line in kept[:_FIRST_ROWS]]
         if numbers[-1] - numbers[0] == len(kept) - 1:
             self.lines.start(self.n_rows, numbers[0])
         else:
@@ -83,7 +98,7 @@ class ColumnParser:
         matrix = np.concatenate(self.numbers) if self.numbers else np.empty((0, 0))
         self.numbers.clear()
         names, units = self.dialect.names, self.dialect.units
-        columns = []
+        columns, unread = [], []
         for j in range(max(width, len(self.dialect.kinds))):
             name = names[j] if names is not None and j < len(names) else ""
             unit = units[j] if j < len(units) else None
@@ -98,12 +113,27 @@ class ColumnParser:
                 codes = np.fromiter(chain(*self.codes[j]), dtype=np.int64)
                 labels = tuple(self.labels[j])
                 columns.append(Column(j + 1, name or None, "text", codes, labels=labels))
+            else:
+                unread.append(self._unread(j, name or None, unit, notes))
         if self.n_headers:
             times = "once" if self.n_headers == 1 else f"{self.n_headers} times"
             notes.assume(f"the header is repeated {times} between the data and was ignored there")
         if self.n_blank:
             notes.assume(f"{self.n_blank} blank lines between the data were ignored")
-        return Table(tuple(columns), self.lines)
+        return Table(tuple(columns), self.lines, unread=tuple(unread))
+
+    def _unread(self, j: int, name: str | None, unit: str | None, notes: Notes) -> Column:
+        """Make a column of the first values alone."""
+        cells = [row[j] if j < len(row) else "" for row in self.first_rows]
+        if self.dialect.kinds[j] in ("number", "missing"):
+            values = np.asarray([_number_or_nan(cell, self.dialect) for cell in cells])
+            return Column(j + 1, name, "number", values, unit or split_unit(name or "")[1])
+        if self.dialect.kinds[j] == "stamp" and j not in self.joined:
+            return column_of_stamps(cells, j + 1, name, self.lines, Notes())
+        column = Column(j + 1, name, "text", np.arange(len(cells)), labels=tuple(cells))
+        if j in self.joined:
+            notes.place("time", "holds the time of the dates before it", column)
+        return column
 
     def _data_lines(self, first_line: int, lines: list[str]) -> tuple[Sequence[int], list[str]]:
         start = max(0, self.dialect.first_line - first_line)
@@ -194,6 +224,9 @@ class ColumnParser:
             elif len(cells) > self.limits.columns:
                 raise too_wide(len(cells), number, self.limits)
             picked = range(len(cells)) if self.ragged else self.numeric
+            for j in picked:
+                if not self.ragged and dialect.kinds[j] == "missing":
+                    _refuse_words(cells[j], j, dialect)
             rows.append([_number(cells[j], number, j, dialect) for j in picked])
         width = max(map(len, rows))
         padded = [row + [np.nan] * (width - len(row)) for row in rows]
@@ -217,6 +250,7 @@ class ColumnParser:
                     f"{day} {row[j].strip()}" for day, row in zip(days[-1], rows, strict=True)
                 ]
                 self.stamps.pop(j)
+                self.joined.add(j)
                 self.stamped = [k for k in self.stamped if k != j]
             elif j in self.stamps:
                 self.stamps[j].append([row[j].strip() for row in rows])
@@ -242,21 +276,27 @@ _WORDS = {delimiter: _missing_words(delimiter) for delimiter in (None, "\t", ","
 def _wanted(dialect: Dialect, layout: Layout) -> set[int]:
     """Return the indices of the columns to read: all, or the ones that the layout needs."""
     everything = set(range(len(dialect.kinds)))
-    if layout.state_columns is None or layout.orientation == "rows":
+    if layout.orientation == "rows":
         return everything
     names = [
         dialect.names[j] if dialect.names is not None and j < len(dialect.names) else None
-        for j in sorted(everything)
+        for j in range(len(dialect.kinds))
     ]
+    ignored = layout.ignored_columns or ()
+    everything -= {locate(given, names, "ignored_columns") for given in ignored}
+    if layout.state_columns is None:
+        return everything
     wanted = {locate(given, names, "state_columns") for given in layout.state_columns}
     if layout.time_column is not None:
         wanted.add(locate(layout.time_column, names, "time_column"))
     if layout.id_column is not None:
         wanted.update(located_all(layout.id_column, names))
-    return wanted | {j for j in everything if dialect.kinds[j] == "stamp" or has_role(names[j])}
+    roles = {j for j in everything if dialect.kinds[j] == "stamp" or has_role(names[j])}
+    return (wanted & everything) | roles
 
 
-def _rows_may_differ(dialect: Dialect, layout: Layout) -> bool:
+def rows_may_differ(dialect: Dialect, layout: Layout) -> bool:
+    """Return whether rows are trajectories that may have different lengths."""
     numeric = all(kind in ("number", "missing") for kind in dialect.kinds)
     guessed = layout.orientation is None and dialect.names is None and len(dialect.kinds) > 20
     return dialect.ragged and numeric and (layout.orientation == "rows" or guessed)
@@ -283,6 +323,11 @@ def _check_count(number: int, cells: Sequence[str], dialect: Dialect) -> None:
         raise UnreadableData(detail, *hints)
 
 
+def _refuse_words(cell: str, j: int, dialect: Dialect) -> None:
+    if kind_of(cell, dialect.decimal) == "text":
+        raise WordsInEmptyColumn(j)
+
+
 def _number(cell: str, number: int, j: int, dialect: Dialect) -> float:
     name = dialect.names[j] if dialect.names is not None and j < len(dialect.names) else ""
     place = f"Row {number}, column {j + 1}" + (f" ('{name}')" if name else "")
@@ -296,6 +341,13 @@ def _number(cell: str, number: int, j: int, dialect: Dialect) -> float:
     if np.isinf(value):
         raise UnreadableData(f"{place}: the value is infinite.", "Write NaN for a missing value.")
     return value
+
+
+def _number_or_nan(cell: str, dialect: Dialect) -> float:
+    try:
+        return number_of(cell, dialect.decimal)
+    except ValueError:
+        return float("nan")
 
 
 def _padded(block: Floats, width: int) -> Floats:

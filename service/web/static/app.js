@@ -1,7 +1,8 @@
 // The page: which view is shown, and what its buttons do. Start reading at `show`.
 import { changes, ended, html, isAway, json, now, post, Problem, request } from './api.js';
 import { elapsedInWords, inWords } from './clock.js';
-import { clearFaults, FieldFault, read, showFaults, termsOf } from './form.js';
+import { layoutOf, offerPeriods } from './columns.js';
+import { clearFaults, FieldFault, fill, kept, read, showFaults, termsOf } from './form.js';
 import { listDatasets, listJobs, ofOneModel } from './lists.js';
 import { followLinks } from './plots/elements.js';
 import { drawAll, redrawAll } from './plots/figures.js';
@@ -19,7 +20,7 @@ async function show() {
   const signal = leaving.signal, [place, ...ids] = location.hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent);
   clearProblem(by('message'));
   try {
-    if (place === 'datasets' && ids[0]) await showData(ids[0], signal);
+    if (place === 'datasets' && ids[0]) await showData(ids[0], signal, { like: ids[1] });
     else if (place === 'datasets') await showDatasets(signal);
     else if (place === 'model') showModel();
     else if (place === 'jobs' && ids[0]) await showJob(ids[0], signal);
@@ -38,7 +39,7 @@ async function show() {
   }
 }
 
-function reveal(view, title) {
+function reveal(view, title, inPlace = false) {
   for (const name of views) by(`view-${name}`).hidden = name !== view;
   // What is not seen is not kept: plots take memory, and their names must be unique.
   for (const [name, filled] of [['data', 'data'], ['job', 'result'], ['compare', 'comparison']]) if (name !== view) by(filled).replaceChildren();
@@ -47,6 +48,7 @@ function reveal(view, title) {
     const here = link.getAttribute('href') === ({ new: '#/', model: '#/', data: '#/datasets', datasets: '#/datasets' }[view] ?? '#/jobs');
     here ? link.setAttribute('aria-current', 'page') : link.removeAttribute('aria-current');
   }
+  if (inPlace) return;
   const heading = by(`view-${view}`).querySelector('h1:not([hidden] *)');
   if (heading && started) {
     heading.tabIndex = -1;
@@ -125,21 +127,36 @@ by('pasting').addEventListener('submit', (event) => {
 
 // ---- what was read, and the form of the job
 
-async function showData(id, signal) {
+/** `like` is a job whose parameters the form takes over; `restore` puts back what was in the form, in place. */
+async function showData(id, signal, { like, restore } = {}) {
   const piece = await html(`/pages/datasets/${encodeURIComponent(id)}`, { signal });
+  const earlier = like && await json(`/v1/jobs/${encodeURIComponent(like)}`, { signal });
   by('data').innerHTML = piece;
-  reveal('data', by('data').querySelector('h1').textContent);
+  reveal('data', by('data').querySelector('h1').textContent, Boolean(restore));
   drawAll(by('data'));
   const form = by('job-form');
-  const kind = by('f-kind');
+  const kind = by('f-kind'), alone = by('f-analysis-model_only'), drawn = by('f-analysis-eigenfunctions');
   const choose = () => {
     for (const part of form.querySelectorAll('[data-for]')) part.hidden = part.dataset.for !== kind.value;
     const analysis = kind.selectedOptions[0].dataset.analysis === 'true';
     for (const field of form.querySelectorAll('[data-field^="analysis/"]')) field.toggleAttribute('hidden', !analysis);
+    // The page asks for eigenfunctions to draw them; a fit alone has none.
+    drawn.disabled = alone.checked;
   };
   const job = () => ({ kind: kind.value, dataset: id, ...(by('f-name').value.trim() ? { labels: { name: by('f-name').value.trim() } } : {}), ...read(form) });
-  kind.addEventListener('change', choose);
+  restore?.(form);
+  if (earlier) {
+    kind.value = earlier.kind;
+    fill(form, earlier.request);
+    by('f-name').value = earlier.labels.name ?? by('f-name').value;
+  }
+  for (const input of [kind, alone]) input.addEventListener('change', choose);
   choose();
+  offerPeriods(by('data'), form);
+  by('layout-form').addEventListener('submit', (event) => {
+    event.preventDefault();
+    readAgain(id, by('layout-form'), form, signal);
+  });
   // Kept, not looked up later: whoever has left meanwhile has another view, in which there is none.
   const estimated = by('estimate');
   let waiting;
@@ -171,6 +188,34 @@ async function showData(id, signal) {
     }
   });
   await estimate();
+}
+
+/** The same file under the layout of the form: its preview takes the place of the one that is shown. */
+async function readAgain(id, layout, form, signal) {
+  const button = layout.querySelector('[type=submit]');
+  clearProblem(by('read-problem'));
+  clearFaults(layout);
+  button.disabled = true;
+  by('read-status').textContent = 'Reading …';
+  try {
+    const dataset = await post(`/v1/datasets/${encodeURIComponent(id)}/read`, layoutOf(layout), { signal });
+    if (dataset.id === id) {
+      by('read-status').textContent = 'This is how the file is read already.';
+      return;
+    }
+    // No new view begins: place and focus stay, and Back leads to the earlier reading.
+    history.pushState(null, '', `#/datasets/${dataset.id}`);
+    await showData(dataset.id, signal, { restore: kept(form) });
+    by('layout-form').querySelector('[type=submit]').focus({ preventScroll: true });
+    by('read-status').textContent = `Read again: ${by('data').querySelector('.read li').textContent}`;
+  } catch (error) {
+    if (error.name === 'AbortError') return;
+    by('read-status').textContent = '';
+    if (!(error instanceof Problem) && !(error instanceof FieldFault)) throw error;
+    if (!showFaults(layout, error) || !(error instanceof FieldFault)) explain(by('read-problem'), error);
+  } finally {
+    button.disabled = false;
+  }
 }
 
 // ---- a model that is given
@@ -280,7 +325,7 @@ function toolsOf(record) {
   }
   by('tools').querySelector('.label').hidden = record.state !== 'succeeded';
   by('again').hidden = !record.dataset;
-  by('again').href = `#/datasets/${record.dataset}`;
+  by('again').href = `#/datasets/${record.dataset}/${record.id}`;
   by('delete').onclick = async () => {
     if (!confirm('Delete this job and its result?')) return;
     await request(`/v1/jobs/${record.id}`, { method: 'DELETE' }).catch((error) => explain(by('message'), error));

@@ -4,7 +4,7 @@
 export function read(form) {
   const made = {}, tried = [];
   for (const input of form.querySelectorAll('[data-path]')) {
-    if (input.closest('[data-for][hidden], .field[hidden]')) continue;
+    if (input.disabled || input.closest('[data-for][hidden], .field[hidden]')) continue;
     const value = valueOf(input);
     if (value === undefined) continue;
     if (input.dataset.kind === 'values') tried.push([input.dataset.path.replace(/^variants\//, ''), value]);
@@ -24,6 +24,61 @@ function put(document, path, value) {
   for (const step of steps) place = place[step] ??= {};
   place[last] = value;
   return document;
+}
+
+/** Fill in what a document says; what it leaves to the service stays empty. */
+export function fill(form, document) {
+  for (const input of form.querySelectorAll('[data-path]')) {
+    const { kind, path, alias, default: usual } = input.dataset;
+    const value = kind === 'values' ? triedOf(document.variants, path) : at(document, path) ?? at(document, alias);
+    if (value === undefined || value === null) continue;
+    if (kind === 'flag') {
+      input.checked = value;
+      continue;
+    }
+    const text = textOf(value, input);
+    input.value = kind !== 'choice' && text === usual ? '' : text;
+    const folded = input.closest('details');
+    if (folded && input.value !== (kind === 'choice' ? usual : '')) folded.open = true;
+  }
+}
+
+function at(document, path) { return path?.split('/').reduce((place, step) => place?.[step], document); }
+
+/** The values of one field among all parameter sets of a sweep. */
+function triedOf(variants, path) {
+  const tried = (variants ?? []).map((variant) => at(variant, path.replace(/^variants\//, ''))).filter((value) => value !== undefined && value !== null);
+  return tried.length ? [...new Set(tried)] : undefined;
+}
+
+/** A value as it is typed; `valueOf` reads it. */
+function textOf(value, { dataset: { kind, columns } }) {
+  if (!Array.isArray(value)) return String(value);
+  if (kind === 'pair') return value.map((end) => end ?? '').join('..');
+  if (kind !== 'rows') return value.join(', ');
+  return value.map((row) => {
+    const places = columns.split(' ').map((column) => row[column]);
+    return places.map(placeText).join(places.every(Number.isFinite) ? ', ' : ' to ');
+  }).join('\n');
+}
+
+function placeText(place) {
+  if (Array.isArray(place)) return `(${place.join(', ')})`;
+  if (typeof place !== 'object') return String(place);
+  const bounds = Object.entries(place).flatMap(([name, [low, high]]) => [[low, '>'], [high, '<']].filter(([end]) => end !== null).map(([end, sign]) => `${name} ${sign} ${end}`));
+  return bounds.join(' and ');
+}
+
+/** The texts of a form, to be put back into another of the same fields. */
+export function kept(form) {
+  const fields = 'input, select, textarea', texts = new Map([...form.querySelectorAll(fields)].map((input) => [input.id, input.type === 'checkbox' ? input.checked : input.value]));
+  const open = [...form.querySelectorAll('details')].map((details) => details.open);
+  return (other) => {
+    for (const input of other.querySelectorAll(fields)) {
+      if (texts.has(input.id)) input[input.type === 'checkbox' ? 'checked' : 'value'] = texts.get(input.id);
+    }
+    other.querySelectorAll('details').forEach((details, k) => { details.open = open[k] ?? details.open; });
+  };
 }
 
 export class FieldFault extends Error {
@@ -154,7 +209,7 @@ export function clearFaults(form) {
 
 /** The field at a JSON Pointer, or the one that holds that place. */
 function inputAt(form, pointer) {
-  let path = pointer.replace(/^#?\//, '');
+  let path = pointer.replace(/^#?\/(layout\/)?/, '');
   while (path) {
     const name = CSS.escape(path).replaceAll('\\/', '/');
     const input = form.querySelector(`[data-path="${name}"], [data-place="${name}"]`);

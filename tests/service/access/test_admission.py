@@ -175,7 +175,8 @@ def test_a_tenant_may_keep_so_much_and_deleting_makes_room(
     limited: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = limited(max_stored_bytes=100)
-    service.reader.written = 17
+    service.reader.written = 1  # beside the 16 bytes of the upload
+    assert len(UPLOAD) == 16
     stored = 90
     monkeypatch.setattr(type(service.stores.datasets), "bytes_stored", lambda *_: stored)
     answer = service.client.post(

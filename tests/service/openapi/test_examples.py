@@ -39,6 +39,7 @@ def furnished(service: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     np.save(folder / "states.npy", states)
     np.save(folder / "times.npy", 0.01 * np.arange(4.0))
     np.save(folder / "segments.npy", np.array([[0, 4, 0]]))
+    (folder / "original").write_text(examples.CSV)
     dataset = Dataset.model_validate(example("get", "/v1/datasets/{dataset_id}", "200"))
     service.stores.datasets.put("default", dataset, folder)
     with monkeypatch.context() as patch:

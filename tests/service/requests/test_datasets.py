@@ -187,3 +187,68 @@ def test_a_raw_upload_is_labelled_by_its_disposition(
         "/v1/datasets", content=b"t,x\n0,1\n1,2\n", headers=headers
     ).json()
     assert dataset["label"] == label
+
+
+def test_an_upload_is_read_again_under_another_layout_as_the_same_bytes(service: Any) -> None:
+    first = service.client.post(
+        "/v1/datasets", files={"file": ("trap.csv", CSV, "text/csv")}
+    ).json()
+    address = f"/v1/datasets/{first['id']}/read"
+    again = service.client.post(address, json={"dt": 0.5, "state_columns": ["x"]})
+    assert again.status_code == 201
+    assert again.headers["location"] == f"/v1/datasets/{again.json()['id']}"
+    assert again.json()["id"] != first["id"]
+    for field in ("sha256", "bytes", "label"):
+        assert again.json()[field] == first[field]
+    content, media_type, filename, layout = service.reader.seen[-1]
+    assert (content, media_type, filename) == (CSV, "text/csv", "trap.csv")
+    assert (layout.dt, layout.state_columns) == (0.5, ("x",))
+    assert service.client.get(f"/v1/datasets/{first['id']}").json() == first
+
+
+def test_reading_again_is_idempotent_and_the_same_as_uploading_with_that_layout(
+    service: Any,
+) -> None:
+    first = service.client.post("/v1/datasets", content=CSV).json()
+    address = f"/v1/datasets/{first['id']}/read"
+    again = service.client.post(address, json={"dt": 0.5})
+    once_more = service.client.post(address, json={"dt": 0.5})
+    uploaded = service.client.post("/v1/datasets?dt=0.5", content=CSV)
+    assert (again.status_code, once_more.status_code, uploaded.status_code) == (201, 200, 200)
+    assert again.json() == once_more.json() == uploaded.json()
+    assert len(service.reader.seen) == 2
+    of_the_new = service.client.post(f"/v1/datasets/{again.json()['id']}/read")
+    assert (of_the_new.status_code, of_the_new.json()["id"]) == (200, first["id"])
+
+
+def test_reading_again_refuses_as_an_upload_does(service: Any) -> None:
+    first = service.client.post("/v1/datasets", content=CSV).json()
+    address = f"/v1/datasets/{first['id']}/read"
+    bad = service.client.post(address, json={"dt": "soon", "steps": 1})
+    assert (bad.status_code, bad.json()["code"]) == (422, "invalid-request")
+    assert {error["pointer"] for error in bad.json()["errors"]} == {"#/dt", "#/steps"}
+    headers = {"Content-Type": "application/json"}
+    broken = service.client.post(address, content=b"{", headers=headers)
+    assert (broken.status_code, broken.json()["code"]) == (400, "invalid-json")
+    wrong = service.client.post(address, content=CSV, headers={"Content-Type": "text/csv"})
+    assert wrong.status_code == 415
+    none = service.client.post("/v1/datasets/ds_nothing/read", json={})
+    assert (none.status_code, none.json()["code"]) == (404, "not-found")
+    assert list(service.settings.scratch.iterdir()) == []
+
+
+def test_a_dataset_of_an_earlier_build_without_its_file_says_so(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = service.client.post("/v1/datasets", content=CSV).json()
+    monkeypatch.setattr(type(service.stores.datasets), "fetch_original", lambda *_: False)
+    answer = service.client.post(f"/v1/datasets/{first['id']}/read", json={"dt": 0.5})
+    assert (answer.status_code, answer.json()["code"]) == (410, "gone")
+    assert "Upload the file again" in answer.json()["hints"][0]
+    assert service.client.get(f"/v1/datasets/{first['id']}").status_code == 200
+
+
+def test_the_uploaded_file_counts_against_the_quota(service: Any) -> None:
+    content = CSV + b"3,1\n" * 100
+    service.upload(content)
+    assert service.stores.datasets.bytes_stored("default") >= len(content)

@@ -451,7 +451,7 @@ def test_short_numbers_keep_what_an_eye_can_tell() -> None:
 
 
 def test_a_form_has_a_field_for_everything_that_decides_an_answer() -> None:
-    basic, groups = forms.job_fields(["x", "y"])
+    basic, groups = forms.job_fields({"x": "x", "y": "y"})
     paths = [f.path for f in (*basic, *(f for fields in groups.values() for f in fields))]
     assert len(paths) == len(set(paths))
     assert {

@@ -73,7 +73,9 @@ def check_consecutive_samples(
     """
     where = f" of variable {variable}" if variable else ""
     other = (
-        (f"Leave variable {variable} out: name the others in state_columns.",) if variable else ()
+        (f"Leave variable {variable} out: name the other columns in layout.state_columns.",)
+        if variable
+        else ()
     )
     mean = (scales.mean - scales.origin) / scales.unit
     n, product, square = 0, 0.0, 0.0

@@ -28,24 +28,28 @@ def check_independent(data: Trajectories) -> None:
     constant = [
         variable_name(i) for i in range(d) if not spread[i] > 1e-12 * np.abs(sample[:, i]).max()
     ]
-    if constant:
-        out = constant
-        what = f"{', '.join(constant)} {'does' if len(constant) == 1 else 'do'} not vary"
-    else:
-        _, singular, directions = np.linalg.svd(centred / spread, full_matrices=False)
-        if singular[-1] >= 1e-6 * singular[0]:
-            return
-        weights = np.abs(directions[-1])
-        *others, last = [variable_name(i) for i in range(d) if weights[i] > 1e-3 * weights.max()]
-        out, what = [last], f"{last} is a linear combination of {', '.join(others)}"
-    raise CollinearVariables(
-        f"The {d} state columns are linearly dependent (collinear): {what}. "
-        "The equations of such variables are singular.",
-        hints=(
-            f"Leave {', '.join(out)} out: choose independent columns in layout.state_columns and "
-            "upload again.",
-        ),
-    )
+    moving = [i for i in range(d) if variable_name(i) not in constant]
+    dependent: list[str] = []
+    if moving:
+        relative = centred[:, moving] / spread[moving]
+        singular = np.linalg.svd(relative, compute_uv=False)
+        if singular[-1] < 1e-6 * singular[0]:
+            part = np.abs(np.linalg.svd(relative, full_matrices=False)[2][-1])
+            dependent = [variable_name(moving[k]) for k in np.flatnonzero(part > 1e-3 * part.max())]
+    if constant or dependent:
+        what = (
+            f"{', '.join(constant)} does not vary"
+            if constant
+            else f"of {', '.join(dependent)} one is a linear combination of the others"
+        )
+        raise CollinearVariables(
+            f"The {d} state columns are linearly dependent (collinear): {what}. "
+            "The equations of such variables are singular.",
+            hints=(
+                f"Leave {(constant or dependent)[-1]} out: name the other columns in "
+                "layout.state_columns and upload again.",
+            ),
+        )
 
 
 def check_unwrapped(data: Trajectories, space: Space) -> None:

@@ -186,7 +186,9 @@ def _check_samples(data: Trajectories, space: Space) -> None:
         raise first
     _, *others = refused
     hints = (
-        (f"Leave variables {', '.join(refused)} out: name the others in state_columns.",)
+        (
+            f"Leave variables {', '.join(refused)} out: name the other columns in layout.state_columns.",
+        )
         if len(refused) < data.dimension
         else ()
     )

@@ -46,7 +46,9 @@ def check_paths(fit: Fit) -> None:
         if len(fit.raw) > 1:
             name = variable_name(p)
             where = f"In variable {name}: "
-            other = (f"Or leave variable {name} out: name the others in state_columns.",)
+            other = (
+                f"Or leave variable {name} out: name the other columns in layout.state_columns.",
+            )
         raise SecondOrderDynamics(
             f"{where}The path is smooth: successive increments, less the drift, are correlated "
             f"{rho:+.2f}. This is the position of an underdamped (inertial, second-order) process, "

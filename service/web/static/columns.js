@@ -1,0 +1,43 @@
+// The form by which a dataset is read again: roles of columns and the other fields, as a layout.
+import { FieldFault, read } from './form.js';
+
+/** The layout that the form says. What was inferred and is not changed stays to be inferred. Throws FieldFault. */
+export function layoutOf(form) {
+  const layout = read(form), shape = form.querySelector('#r-arrangement');
+  if (shape && (shape.value !== shape.dataset.was || shape.value !== 'td')) layout.axes = shape.value;
+  if (shape?.value === 'nt') return layout;
+  const rows = [...form.querySelectorAll('tr[data-key]')].map((row) => ({ ...row.dataset, given: 'given' in row.dataset, select: row.querySelector('select'), role: row.querySelector('select').value }));
+  if (!rows.length) return layout;
+  const as = (...roles) => rows.filter(({ role }) => roles.includes(role)), changed = rows.some(({ role, was }) => role !== was);
+  const states = as('state'), times = as('time'), ids = as('identity');
+  if (!states.length) throw new FieldFault(rows[0].select, 'At least one column must be a state.');
+  const sameTimes = rows.every(({ role, was }) => (role === 'time') === (was === 'time'));
+  if (times.length > 1 && !sameTimes) throw new FieldFault(times.find(({ was }) => was !== 'time')?.select ?? times[0].select, `Only one column can be the time: ${times.map(({ key }) => key).join(', ')}.`);
+  const unit = form.querySelector('#r-time_unit');
+  if (!sameTimes && unit && unit.value === unit.defaultValue) delete layout.time_unit;
+  if (times.length && (!sameTimes || times[0].given)) layout.time_column = times[0].key;
+  if (ids.length && (changed || ids[0].given)) layout.id_column = ids.map(({ key }) => key).join(',');
+  // Variables keep their order; new ones come after them.
+  if (changed || states[0].given) layout.state_columns = [...states].sort((a, b) => Number(a.place ?? 1e9) - Number(b.place ?? 1e9)).map(({ key }) => key);
+  const out = as('ignored', 'error').filter(({ given, role, was }) => changed || (given && role === was));
+  if (out.length) layout.ignored_columns = out.map(({ key }) => key);
+  return layout;
+}
+
+/** Offers of a period fill the job's form. */
+export function offerPeriods(view, form) {
+  for (const button of view.querySelectorAll('[data-period-of]')) {
+    button.addEventListener('click', () => {
+      const field = (path) => form.querySelector(`[data-path="${CSS.escape(path)}"]`);
+      const period = field(`parameters/periodic/${button.dataset.periodOf}`), waves = field('parameters/library/fourier_harmonics');
+      if (!period) return;
+      period.value = button.dataset.period;
+      // An angle's library without waves holds a constant alone.
+      if (waves && !waves.value.trim()) waves.value = '2';
+      period.dispatchEvent(new Event('input', { bubbles: true }));
+      button.parentElement.querySelector('span').textContent = `The period of ${button.dataset.periodOf} is set below, with 2 harmonics.`;
+      button.remove();
+      period.focus();
+    });
+  }
+}
