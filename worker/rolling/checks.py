@@ -33,7 +33,7 @@ def checks_of(
 
     A drift or a noise that changes from window to window is what windows are for. So the record's
     tests of what lies in the past are those of a model with coefficients of its own in every
-    window, equation (M51), and only a moving level counts as a trend. Changes within a window are
+    window, equation (M53), and only a moving level counts as a trend. Changes within a window are
     said of the window.
 
     Parameters

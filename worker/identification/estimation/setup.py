@@ -187,7 +187,8 @@ def _check_samples(data: Trajectories, space: Space) -> None:
     _, *others = refused
     hints = (
         (
-            f"Leave variables {', '.join(refused)} out: name the other columns in layout.state_columns.",
+            f"Leave variables {', '.join(refused)} out: name the other columns in "
+            "layout.state_columns.",
         )
         if len(refused) < data.dimension
         else ()
