@@ -71,7 +71,11 @@ def check_consecutive_samples(
     variable : its name, where there are others besides
     """
     where = f" of variable {variable}" if variable else ""
-    other = (f"Leave variable {variable} out with state_columns.",) if variable else ()
+    other = (
+        (f"Leave variable {variable} out: name the other columns in layout.state_columns.",)
+        if variable
+        else ()
+    )
     mean = (scales.mean - scales.origin) / scales.unit
     n, product, square = 0, 0.0, 0.0
     for chunk in walk:
