@@ -517,3 +517,22 @@ def test_a_rolling_result_says_whether_the_gap_closes_and_draws_every_window() -
         rolling(slope=None, ci=None, reason="the time series is too short")
     )
     assert len(views.report(rolling())[0]) < 1_000_000
+
+
+def test_a_result_shows_its_record_and_a_path_of_the_model_on_the_same_axes() -> None:
+    given = finished()
+    html = result_view(Finished(given.record, given.result, dataset("record.csv")))
+    blocks = re.findall(r'id="plot-(record|simulated)-x">.*?json">(.*?)</script>', html, re.DOTALL)
+    plots = {name: json.loads(block) for name, block in blocks}
+    assert plots["record"]["y"]["range"] == plots["simulated"]["y"]["range"]
+    assert plots["record"]["layers"][0]["y"] == [0.0, 1.0, 0.0]
+    (layer,) = plots["simulated"]["layers"]
+    assert layer["simulation"]["drift"] == [["*", -1.0, "x"]]
+    assert layer["simulation"]["diffusion"] == [[0, 0, ["*", 1.0, 1.0]]]
+    # Δt is 0.05, of which the record's three units of time have sixty.
+    assert [s["steps"] for s in layer["simulation"]["stretches"]] == [60]
+    # Without the dataset there is a path alone, and without a distribution there is none.
+    assert "plot-record-x" not in result_view(given)
+    assert 'id="plot-simulated-x"' in result_view(given)
+    nothing = finished(spectrum=None, stationary=None, ergodic=False, reason="nothing holds it")
+    assert 'id="plot-simulated-x"' not in result_view(nothing)
