@@ -39,11 +39,10 @@ def test_a_rolling_job_of_two_variables_says_what_to_do(client: httpx.Client) ->
         "text/csv",
         dt=1.0,
     )
-    job = client.post(
-        "/v1/jobs", json={"kind": "rolling", "dataset": record["id"]}, headers={"Prefer": "wait=60"}
-    ).json()
-    assert job["state"] == "failed"
-    assert "state_columns" in job["error"]["hints"][0]
+    unsuitable = client.post("/v1/jobs", json={"kind": "rolling", "dataset": record["id"]})
+    assert (unsuitable.status_code, unsuitable.json()["errors"][0]["pointer"]) == (422, "#/dataset")
+    assert "rolling windows need one variable, and the dataset has 2: x, y" in unsuitable.text
+    assert "state_columns=x" in unsuitable.json()["hints"][0]
     refused = client.post(
         "/v1/jobs",
         json={"kind": "rolling", "dataset": record["id"], "parameters": {"estimator": "paper"}},

@@ -26,6 +26,7 @@ from worker.identification.sums.rules import (
     SamplingRule,
     ScalarNoise,
 )
+from worker.identification.sums.strong_noise import strong_noise
 
 Floats = NDArray[np.float64]
 
@@ -54,9 +55,9 @@ MEMORY, LONGEST_PAST, SHARE_OF_PAST = 2.0, 100, 10
 """Times of the filter's decay that are averaged, samples at most, and the part of a record."""
 
 NOISE_DEVIATIONS = 2.0
-"""Least bandwidth of kernels through noise, in its standard deviations.
+"""Least bandwidth of kernels through noise, in roots of what instrument and y₀ share of it.
 
-A noisy sample resolves no finer ones, and the series in `_shared_at_zero` converges."""
+The series in `_shared_at_zero` converges, and the noisy sample itself resolves no finer ones."""
 
 SMOOTH_OVER_GRID = 1.6
 """Least bandwidth of kernels on a grid of values, in quanta.
@@ -87,17 +88,22 @@ def through_noise_of_one(
     quantum = quantum_of(problem.data, problem.period) / problem.scales.unit
     n = problem.data.n_increments
     rounding = rounding_of(quantum, n, raw.mean_square, *raw.lag_one_covariance)
-    if not (handling == "corrected" or rounding or _may_be_noisy(plain)):
+    strong = strong_noise(problem.data, problem.scales, problem.period)
+    if not (handling == "corrected" or rounding or strong or _may_be_noisy(plain)):
         covariance, error = raw.lag_one_covariance
         return None, NoiseBelow(-covariance, error)
     problem = _no_narrower(plain.equations.problem, SMOOTH_OVER_GRID * quantum)
-    rule, known = SCALAR_THROUGH_NOISE, None
+    rule, known, first = SCALAR_THROUGH_NOISE, None, NO_NOISE
     if raw.is_blurred:
         # An average over an exposure has a part in the increment before it.
         rule = rule.of_residuals
     if rounding is not None:
         rule, known = rule.at_stride(rounding.stride), rounding.noise
-    found = _through_noise_at(problem, plain, rule, known or NO_NOISE)
+        first = known
+    elif strong is not None:
+        past = _filter_of(problem, 1 / strong.stride)
+        rule, first = replace(rule, stride=strong.stride, past=past), ScalarNoise(strong.variance)
+    found = _through_noise_at(problem, plain, rule, first)
     if found is not None and (handling == "corrected" or _is_found(found, known)):
         return _refined(problem, plain, found), None
     if known is not None:
@@ -149,7 +155,8 @@ def _through_noise_at(
     fixed : whether the noise is `first`, else its variance is an unknown
     """
     noise = replace(first, known=fixed)
-    deviation = float(np.sqrt(max(first.variance, 0.0)))
+    # Twice s itself was six times the width of a well that the filtered instrument resolves.
+    deviation = float(np.sqrt(max(first.variance, 0.0) * rule.own))
     problem = _no_narrower(problem, NOISE_DEVIATIONS * deviation)
     equations = cell_equations(problem, rule)
     statistics = equations.statistics
@@ -162,7 +169,9 @@ def _through_noise_at(
         variance = first.variance if found.noise is None else float(found.noise[0, 0])
         change = variance - noise.variance
         a, _ = mean_diffusion_and_rate(problem, statistics, found)
-        exposure = max(-6 * variance, 0.0) / a if a > 0 else np.inf
+        exposure = 0.0
+        if variance < 0:
+            exposure = -6 * variance / a if a > 0 else np.inf
         if not (variance > 0 or (exposure < LONGEST_EXPOSURE and plain.raw[0].is_blurred)):
             return None
         # Blur is proportional to the diffusion; an instrument's noise is the same everywhere.
@@ -178,21 +187,24 @@ def _through_noise_at(
 
 
 def _refined(problem: Problem, plain: Fit, found: Fit) -> Fit:
-    """Repeat a fit through noise with the stride and the instrument that this noise asks for."""
-    while True:
+    """Repeat a fit through noise with the stride and the instrument that this noise asks for.
+
+    A diffusion that one fit shows by chance the next does not, and the search goes on.
+    """
+    for turn in range(NOISE_ROUNDS):
         assert found.statistics is not None, "there is one variable"
         a, rate = mean_diffusion_and_rate(problem, found.statistics, found)
         before = replace(found.rule, noise=NO_NOISE)
         variance = float(found.noise_variances[0])
         rule = _rule_for_noise(problem, before, variance, a, rate)
-        again = (
-            None
-            if rule == before
-            else _through_noise_at(problem, plain, rule, ScalarNoise(variance))
-        )
-        if a > 0 or again is None:
-            return again or found
+        # The first fit's instrument is noisier, so that its rate may be too high.
+        if rule == before or (turn and a > 0 and rule.stride < 2 * before.stride):
+            return found
+        again = _through_noise_at(problem, plain, rule, ScalarNoise(variance))
+        if again is None:
+            return found
         found = again
+    return found
 
 
 def _rule_for_noise(
@@ -203,7 +215,7 @@ def _rule_for_noise(
     An increment's a m Δt reaches the noise's variance; m Δt stays below a fifth of a relaxation
     time, where the rule's own error sets in. The instrument is the mean of the samples before, with
     the weights of the Kalman filter of a random walk. Where the noise hides the diffusion, four
-    times the stride may show it.
+    times the stride may show it; where it hides the drift, a longer one may leave nothing of it.
 
     Parameters
     ----------
@@ -215,15 +227,26 @@ def _rule_for_noise(
     if not variance > 0:
         return before
     hidden, stride, n = not a > 0, before.windows.stride, problem.data.n_increments
-    wanted = 4 * stride if hidden else min(variance / a, 0.2 / rate if rate > 0 else np.inf)
+    unseen = hidden or not rate > 0
+    wanted = 4 * stride if hidden else min(variance / a, 4 * stride if unseen else 0.2 / rate)
     stride = max(stride, int(min(wanted, n / 1000)))
-    ratio = 1 / stride if hidden else a / variance
+    past = _filter_of(problem, 1 / stride if hidden else a / variance)
+    return replace(before, stride=stride, past=past)
+
+
+def _filter_of(problem: Problem, ratio: float) -> tuple[float, ...]:
+    """Return weights of the samples before X_0 in the instrument (M41), latest first.
+
+    Parameters
+    ----------
+    problem : data
+    ratio : ρ = aΔt/s²
+    """
     gain = (np.sqrt(ratio**2 + 4 * ratio) - ratio) / 2
     of_record = int(np.median(np.diff(problem.data.segments[:, :2]))) // SHARE_OF_PAST
     count = max(1, min(int(MEMORY / gain), LONGEST_PAST, of_record))
     weights = (1 - gain) ** np.arange(count + 1)
-    past = tuple((weights / weights.sum()).tolist()[1:])
-    return replace(before, stride=stride, past=past)
+    return tuple((weights / weights.sum()).tolist()[1:])
 
 
 def _no_narrower(problem: Problem, narrowest: float) -> Problem:

@@ -6,7 +6,7 @@ found by comparing the estimate with one from inside the trajectories.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.least_errors import ComponentErrors, LeastErrors
 from worker.identification.estimation.problem import Problem, components_of, thinned
 from worker.identification.selection.diffusion_terms import functions_of, terms_up_to
+from worker.identification.sums.measurement_noise import noise_correction
 from worker.identification.sums.window_products import Pair
 
 Floats = NDArray[np.float64]
@@ -138,7 +139,12 @@ def _walk(problem: Problem, fit: Fit, every_chunk: int) -> Iterator[Pairs]:
     windows = Windows(
         longest_step=fit.longest_step, between=(problem.walls.inner_low, problem.walls.inner_high)
     )
-    return walk_pairs(data, problem.space, problem.library, windows, every_chunk)
+    walk = walk_pairs(data, problem.space, problem.library, windows, every_chunk)
+    if problem.library.dimension > 1 or not fit.noise_variances[0] > 0:
+        return walk
+    # In wells narrower than the noise b of a noisy sample is another one in each well.
+    seen = noise_correction(problem.library, float(fit.noise_variances[0])).T
+    return (replace(p, before=p.before @ seen, after=p.after @ seen) for p in walk)
 
 
 def _own_functions(library: Library, p: int) -> tuple[int, ...]:

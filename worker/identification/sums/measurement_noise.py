@@ -57,7 +57,7 @@ def window_weights(chunk: Chunk, library: Library) -> Floats:
 def derived_columns(library: Library) -> tuple[int, ...]:
     """Return how many of the first weights need sums with K′, K″ and K‴.
 
-    With kernels of twice the noise's deviation, the next term of (M49) is below one percent.
+    With kernels of twice the root of what they share, the next term of (M49) is below one percent.
     """
     size = library.internal_size
     return SCALARS + 3 * size, SCALARS + size, SCALARS + size
