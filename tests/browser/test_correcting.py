@@ -3,7 +3,7 @@
 import base64
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import pytest
 import scipy.io
 from playwright.sync_api import Page, expect
 
+from tests.acceptance.served import Served
 from tests.browser.test_page import serious
 
 STEP = 0.05
@@ -77,6 +78,16 @@ def dropped(page: Page, *files: tuple[str, bytes]) -> None:
         [[name, base64.b64encode(content).decode()] for name, content in files],
     )
     page.dispatch_event("#drop", "drop", {"dataTransfer": handle})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _left_as_it_was(served: Served) -> Iterator[None]:
+    """Delete the jobs and datasets of this file: others count theirs on the same installation."""
+    yield
+    with served.client() as client:
+        for place in ("jobs", "datasets"):
+            for item in client.get(f"/v1/{place}?limit=100").json()["items"]:
+                client.delete(f"/v1/{place}/{item['id']}")
 
 
 def roles(page: Page) -> list[str]:

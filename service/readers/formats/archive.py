@@ -37,7 +37,7 @@ def read_zip(path: Path, limits: Limits, notes: Notes, read: Member) -> Record:
             records = [_member(archive, member, path.parent, notes, read) for member in members]
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
         raise UnreadableData(
-            f"The ZIP archive cannot be read: {str(error)[:200]}.",
+            f"The ZIP archive is damaged or has a password: {str(error)[:200]}.",
             "Pack the files again, without a password.",
         ) from None
     return _joined([member.filename for member in members], records, limits, notes)

@@ -101,5 +101,5 @@ def test_a_bomb_and_a_cut_archive_are_refused(refused: Refused) -> None:
     limits = Limits(numbers=1000)
     bomb = packed({"a.csv": b"0\n" * 500_000})
     assert refused(bomb, limits=limits).code == "too-large-data"
-    assert "ZIP archive cannot be read" in refused(packed({"a.csv": run(0)})[:-40]).detail
+    assert "ZIP archive is damaged" in refused(packed({"a.csv": run(0)})[:-40]).detail
     assert "Excel" in refused(packed({"xl/workbook.xml": b"<a/>"})).detail
