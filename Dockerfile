@@ -16,6 +16,7 @@ COPY storage/ storage/
 COPY service/ service/
 COPY worker/ worker/
 COPY examples/double_well.csv examples/
+COPY docs/glossary.md docs/
 COPY pyproject.toml LICENSE ./
 # The loops of the core are compiled here, so that no job waits for it: a worker copies them to where numba may write.
 RUN /opt/venv/bin/python -m compileall -q grammar contract storage service worker \

@@ -26,10 +26,10 @@ class Layout(Document):
     dt: Annotated[PositiveFinite | None, Field(examples=[0.01])] = None
     """Sampling interval, for files without a time column [time]."""
     time_column: Annotated[Name | None, Field(examples=["t"])] = None
-    """Name or 1-based number of the column that holds the sample times."""
+    """Name or 1-based number of the column that holds the sample times; `none` if none does."""
     id_column: Annotated[Name | None, Field(examples=["track"])] = None
     """Name or 1-based number of the column that identifies the trajectory of each row (long
-    form). Several columns are separated by commas: `movie,particle`."""
+    form). Several columns are separated by commas: `movie,particle`; `none` if none does."""
     state_columns: Annotated[_Names | None, Field(examples=[["voltage"]])] = None
     """Names or 1-based numbers of the state columns, in the order x, y, z, x4, …; of a file of
     several arrays, names of the arrays to be read."""

@@ -421,6 +421,9 @@ class Passage(Document):
     """Quantiles of the first-passage time; empty if the mean does not exist."""
     distribution: PassageDistribution | None = None
     """Distribution of the first-passage time; null if it was not computed."""
+    transitions: int | None = None
+    """Number of these passages observed in the data; null without data, and for passages from or
+    to a point of several variables. If there are few, the mean time is an extrapolation."""
 
 
 class Committor(Document):

@@ -52,7 +52,7 @@ class RollingJob(DataJob):
         if data.n_trajectories > 1:
             return (
                 f"rolling windows need one trajectory, and the dataset has {data.n_trajectories}",
-                "Upload one trajectory on its own, or omit id_column if all rows belong to one "
+                "Upload one trajectory on its own, or set id_column=none if all rows belong to one "
                 "time series.",
             )
         return None

@@ -4,6 +4,7 @@
 """
 
 import argparse
+import math
 import os
 import signal
 import sys
@@ -123,31 +124,30 @@ def show(result: dict[str, Any]) -> None:
         )
         facts.add_row(
             "relaxation time",
-            number(generator["spectrum"]["relaxation_times"][0]),
-            interval_of(interval),
+            *estimate(generator["spectrum"]["relaxation_times"][0], interval),
         )
     for passage in generator["passages"]:
-        exact = passage["mean_time"]
+        exact, kramers = passage["mean_time"], passage["kramers"]
         label = f"escape time {passage['from']:.3g} → {passage['to']:.3g}"
         facts.add_row(
             label,
-            number(exact["value"]),
-            interval_of(exact.get("ci")),
-            f"Kramers' formula: {number(passage['kramers']['value'])}",
+            *estimate(exact["value"], exact.get("ci")),
+            f"Kramers' formula: {estimate(kramers['value'], kramers.get('ci'))[0]}",
+            f"{passage['transitions']} transitions in the data",
         )
     stationary = generator.get("stationary")
     if stationary:
         mean, variance = stationary["mean"][0], stationary["covariance"][0][0]
         if mean is not None and variance is not None and abs(mean) < 1e-9 * variance**0.5:
-            facts.add_row("stationary mean", "0")
-        else:
-            facts.add_row(
-                "stationary mean", number(mean), interval_of(first(stationary.get("mean_ci")))
-            )
+            mean = 0.0  # by symmetry, up to rounding
+        facts.add_row("stationary mean", *estimate(mean, first(stationary.get("mean_ci"))))
         variance_interval = first(first(stationary.get("covariance_ci")))
-        facts.add_row("stationary variance", number(variance), interval_of(variance_interval))
+        facts.add_row("stationary variance", *estimate(variance, variance_interval))
         if stationary.get("kurtosis"):
-            facts.add_row("stationary kurtosis", number(stationary["kurtosis"][0]))
+            kurtosis_interval = first(stationary.get("kurtosis_ci"))
+            facts.add_row(
+                "stationary kurtosis", *estimate(stationary["kurtosis"][0], kurtosis_interval)
+            )
     if facts.row_count:
         console.print()
         console.print(facts)
@@ -166,10 +166,12 @@ def show_terms(model: dict[str, Any]) -> None:
     for label, component in components:
         for term in component["terms"]:
             if term["active"]:
-                error = "" if term.get("std_error") is None else f"± {number(term['std_error'])}"
-                table.add_row(
-                    label, term["term"], number(term["value"]), error, interval_of(term.get("ci"))
-                )
+                value, error = number(term["value"]), ""
+                if term.get("std_error"):
+                    both = [term["value"], term["std_error"]]
+                    value, error = rounded(both, term["std_error"])
+                _, interval = estimate(term["value"], term.get("ci"))
+                table.add_row(label, term["term"], value, error and f"± {error}", interval)
                 label = ""
     console.print(table)
 
@@ -195,12 +197,20 @@ def number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}"
 
 
-def interval_of(ends: Any) -> str:
-    """`[low, high]`, with ∞ for an open end."""
-    if not ends:
-        return ""
-    low, high = ends
-    return f"[{'-∞' if low is None else number(low)}, {'∞' if high is None else number(high)}]"
+def rounded(values: list[float], error: float) -> list[str]:
+    """Values to the second significant digit of an error, as the service's page writes them."""
+    places = max(0, 1 - math.floor(math.log10(float(f"{error:.1e}"))))
+    return [f"{value:.{places}f}" for value in values]
+
+
+def estimate(value: float | None, ends: Any) -> tuple[str, str]:
+    """A number and its interval, with two digits of half the interval's width."""
+    if value is None or not ends or None in ends or not ends[0] < ends[1]:
+        return number(value), ""
+    shown, low, high = rounded([value, *ends], (ends[1] - ends[0]) / 2)
+    end = {high: "upper", low: "lower"}.get(shown)
+    shown = shown if shown.strip("-0.") else "0"
+    return shown, f"{low} to {high}{f' (the estimate is its {end} end)' if end else ''}"
 
 
 def first(values: Any) -> Any:

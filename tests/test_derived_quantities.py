@@ -59,7 +59,7 @@ ROWS = {
         (
             "    if stationary.entropy is not None:\n"
             '        yield Figure.of("Entropy", stationary.entropy, stationary.entropy_ci, "")\n',
-            r"^    if stationary.circulation is not",
+            r"^    yield from _irreversible",
         ),
     ],
 }

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grammar.terms import variable_name
 from worker.generator.analysis import Analysis, GeneratorReport, analysis
@@ -14,10 +14,16 @@ from worker.generator.line.domain.positive_diffusion import narrowed_to_positive
 from worker.generator.plane.grid_refinement import Solution
 from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.outcomes import Outcome, Reason
-from worker.generator.quantities.regions import Place, Region
+from worker.generator.quantities.passages import Passage, SpatialPassage
+from worker.generator.quantities.regions import Pair, Place, Region
 from worker.generator.uncertainty.confidence_intervals import confidence_intervals
 from worker.generator.uncertainty.intervals import Intervals
-from worker.identification.checks.visited_states import count_crossings
+from worker.identification.checks.transitions import (
+    Counts,
+    beyond,
+    count_round,
+    count_transitions,
+)
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.findings.derived import (
     few_transitions,
@@ -28,6 +34,9 @@ from worker.identification.findings.derived import (
 from worker.identification.findings.finding import Finding
 from worker.identification.identified_model import IdentifiedModel
 from worker.progress import Report
+
+Transitions = tuple[Counts | None, ...]
+"""Transitions of each passage in the data, and back; None where they cannot be counted."""
 
 NEGLIGIBLE = 0.01
 """Stationary probability beyond the data up to which it does not matter where the domain ends."""
@@ -57,15 +66,17 @@ class AnalysisSettings:
 class Analysed:
     """Analysis of a model.
 
-    spread     confidence intervals; None for a model that was given by its terms
-    findings   warnings about the analysis
-    solution   cells from which the report of two variables was derived
+    spread       confidence intervals; None for a model that was given by its terms
+    findings     warnings about the analysis
+    solution     cells from which the report of two variables was derived
+    transitions  transitions of each passage in the data, and back; empty without data
     """
 
     generator: GeneratorReport
     spread: Intervals | None
     findings: tuple[Finding, ...] = ()
     solution: Solution | None = None
+    transitions: Transitions = ()
 
 
 def analyse_process(
@@ -117,6 +128,7 @@ def analyse_model(
     uncertainty = (
         None if model.draws is None else confidence_intervals(found, model.draws, asked.confidence)
     )
+    transitions = _transitions(generator, data, model.process.periods)
     share = None if uncertainty is None or not generator.ergodic else uncertainty.ergodic_share
     return Analysed(
         generator,
@@ -124,17 +136,72 @@ def analyse_model(
         (
             *sentence_findings("diffusion-cut", cut),
             *sentence_findings("extrapolated", generator.extrapolated),
-            *(_transitions(generator, data) if one else ()),
+            *_few(generator, transitions),
             *rarely_ergodic(share, asked.confidence),
         ),
         found.solution,
+        transitions,
     )
 
 
-def _transitions(generator: GeneratorReport, data: Trajectories) -> Iterator[Finding]:
-    """Warn of escape times between neighbouring wells that rest on few transitions, or none."""
-    for low, high in pairwise(sorted(p.at[0] for p in generator.fixed_points if p.stable)):
-        yield from few_transitions(low, high, count_crossings(data, low, high))
+def _passages(generator: GeneratorReport) -> tuple[Passage | SpatialPassage, ...]:
+    return *generator.passages, *generator.between
+
+
+def _transitions(
+    generator: GeneratorReport, data: Trajectories, periods: tuple[float | None, ...]
+) -> Transitions:
+    """Count the transitions of every passage in the data; those of a pair are counted once."""
+    known: dict[Pair, Counts | None] = {}
+    for passage in _passages(generator):
+        pair = passage.start, passage.to
+        if pair not in known:
+            known[pair] = counts = _counted(data, *pair, periods)
+            known[pair[::-1]] = None if counts is None else counts[::-1]
+    return tuple(known[p.start, p.to] for p in _passages(generator))
+
+
+def _counted(
+    data: Trajectories, start: Place, to: Place, periods: tuple[float | None, ...]
+) -> Counts | None:
+    """Count transitions; None from a point of several variables, which no path comes back to."""
+    if isinstance(start, Region) and isinstance(to, Region):
+        if start.problem or to.problem:
+            return None
+
+        def sides(states: NDArray[np.float64]) -> NDArray[np.int8]:
+            first, second = start.holds(states, periods), to.holds(states, periods)
+            return second.astype(np.int8) - first.astype(np.int8)
+
+        return count_transitions(data, sides)
+    if not isinstance(start, float | int) or not isinstance(to, float | int) or start == to:
+        return None
+    if periods[0] is not None:
+        return count_round(data, start, to, periods[0])
+    there, back = count_transitions(data, beyond(min(start, to), max(start, to)))
+    return (there, back) if start < to else (back, there)
+
+
+def _few(generator: GeneratorReport, transitions: Transitions) -> Iterator[Finding]:
+    """Warn of first-passage times that rest on few transitions, or none, once for each pair."""
+    said: set[frozenset[Place]] = set()
+    for passage, counts in zip(_passages(generator), transitions, strict=True):
+        pair = frozenset((passage.start, passage.to))
+        if counts is None or passage.mean_time.value is None or pair in said:
+            continue
+        said.add(pair)
+        yield from few_transitions(_written(passage.start), _written(passage.to), sum(counts))
+
+
+def _written(place: Place) -> str:
+    if not isinstance(place, Region):
+        return f"{place:.3g}"
+    ends = (
+        f"{variable_name(i)} in [{low:.4g}, {high:.4g}]"
+        for i, (low, high) in enumerate(place.intervals)
+        if np.isfinite((low, high)).any()
+    )
+    return ", ".join(ends)
 
 
 def _place(place: Any, dimension: int) -> Place:

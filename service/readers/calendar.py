@@ -13,6 +13,7 @@ from service.readers.errors import UnreadableData
 from service.readers.names import bare, is_time, month_of, split_unit, words
 from service.readers.options import Layout, Notes
 from service.readers.table import NOT_A_TIME, Column, Flags, Floats, Integers, Lines, Table
+from service.readers.timestamps import PIVOT
 
 _FIRST_YEAR, _LAST_YEAR = 1500, 2200
 _DIGITS = {14: "YYYYMMDDhhmmss", 12: "YYYYMMDDhhmm", 10: "YYYYMMDDhh", 8: "YYYYMMDD", 6: "YYYYMM"}
@@ -23,7 +24,7 @@ _PARTS = {
     part: words(names)
     for part, names in {
         "year": "year years yr yyyy yy jahr",
-        "month": "month months mon mo mm monat",
+        "month": "month months mon mo mm monat period seas season",
         "day": "day dy dd dom day_of_month tag",
         "day of year": "doy day_of_year yday jday julian_day",
         "quarter": "quarter qtr q",
@@ -50,8 +51,12 @@ _MONTH = re.compile(
     r"(?P<y>\d{4})[-/_. ]?(?:M|m)?(?P<m>\d{2})\Z|(?P<m2>\d{1,2})[-/.](?P<y2>\d{4})\Z"
     r"|(?P<name>[A-Za-z]{3,9})\.?[-/_. ,]*(?P<y3>\d{4})\Z"
     r"|(?P<y4>\d{4})[-/_. ]*(?P<name2>[A-Za-z]{3,9})\Z"
+    r"|(?P<name3>[A-Za-z]{3,9})[-/' ](?P<y5>\d{2})\Z"
 )
+_SEASONS = "DJFMAMJJASONDJ"
+"""First letters of December to January; three in a row name the month in their middle."""
 _MICROSECONDS = 1_000_000
+_CLOCK_PARTS = ("hour", "minute", "second")
 _OF_DAY = frozenset({"hour", "minute", "second"})
 
 
@@ -114,6 +119,7 @@ def _with_digits(table: Table, layout: Layout, notes: Notes) -> Table:
         first = not table.named and column.position == 1
         first = first and bool(np.all(np.diff(column.numbers()) > 0))
         dates = _from_digits(column, sure=named or given or first)
+        dates = dates or _regular_in_digits(column)
         if dates is None:
             continue
         ticks, form = dates
@@ -122,6 +128,23 @@ def _with_digits(table: Table, layout: Layout, notes: Notes) -> Table:
             column, kind="stamp", values=ticks, tick=1e-6, date_only=len(form) <= 8, unit=None
         )
     return replace(table, columns=tuple(columns))
+
+
+def _regular_in_digits(column: Column) -> tuple[Integers, str] | None:
+    """Read dates in digits whatever their name, where they are even and their numbers are not.
+
+    From 20191231 to 20200101 is a day, but 8870 in numbers.
+    """
+    dates = _from_digits(column, sure=True)
+    steps = np.diff(column.numbers())
+    if dates is None or not np.all(steps > 0) or float(np.mean(steps == steps[0])) == 1.0:
+        return None
+    ticks, form = dates
+    if form == _DIGITS[6]:
+        ticks = ticks.astype("datetime64[us]").astype("datetime64[M]").astype(np.int64)
+    usual = np.median(np.diff(ticks))
+    jumps = steps > 2 * np.median(steps)
+    return dates if jumps.any() and np.all(np.diff(ticks)[jumps] <= 1.5 * usual) else None
 
 
 def _from_digits(column: Column, *, sure: bool) -> tuple[Integers, str] | None:
@@ -186,6 +209,9 @@ def _with_labels(table: Table, layout: Layout, notes: Notes) -> Table:
         if None in found:
             continue
         months = np.asarray([*found, 0], dtype=np.int64)[column.values]
+        short = re.fullmatch(r"\D+\d{2}", column.labels[0].strip()) is not None
+        if short and not np.all(np.diff(months) == months[1] - months[0]):
+            continue  # `Jan-15` may be a day of January
         ticks = months.astype("datetime64[M]").astype("datetime64[us]").astype(np.int64)
         ticks = np.where(column.values < 0, NOT_A_TIME, ticks)
         notes.assume(f"{column.title} holds months or quarters; each is dated on its first day")
@@ -201,8 +227,10 @@ def _month_in(label: str) -> int | None:
     if match := _QUARTER.match(label):
         year, month = int(match["y"] or match["y2"]), 3 * int(match["q"] or match["q2"]) - 2
     elif match := _MONTH.match(label):
-        year = int(match["y"] or match["y2"] or match["y3"] or match["y4"])
-        word = match["name"] or match["name2"]
+        year = int(match["y"] or match["y2"] or match["y3"] or match["y4"] or match["y5"])
+        if match["y5"]:
+            year += 1900 if year >= PIVOT else 2000
+        word = match["name"] or match["name2"] or match["name3"]
         month = (month_of(word) or 0) if word else int(match["m"] or match["m2"])
     else:
         return None
@@ -248,10 +276,17 @@ def _parts_of(table: Table, layout: Layout) -> Mapping[str, Column]:
 
 def _nameless_parts(free: Sequence[Column]) -> Mapping[str, Column]:
     """Recognise year, month and day, or year and month, without names, by dates that rise."""
-    for three in zip(free, free[1:], free[2:], strict=False):
-        if all(column.kind == "number" for column in three):
-            parts = dict(zip(("year", "month", "day"), three, strict=True))
-            if all(_fits(column, part) for part, column in parts.items()) and _are_days(three):
+    for k, first in enumerate(free):
+        names: tuple[str, ...] = ("year", "month", "day", *_CLOCK_PARTS)
+        if first.kind == "stamp" and first.date_only:
+            names = ("date", *_CLOCK_PARTS)
+        least = 2 if names[0] == "date" else 3
+        for n in range(len(names), least - 1, -1):
+            parts = dict(zip(names[:n], free[k : k + n], strict=False))
+            fits = len(parts) == n and all(
+                part == "date" or _fits(column, part) for part, column in parts.items()
+            )
+            if fits and _are_dates(parts, len(first.values)):
                 return parts
     for year, month in pairwise(free):
         if year.kind != "number" or month.kind != "number":
@@ -265,21 +300,31 @@ def _nameless_parts(free: Sequence[Column]) -> Mapping[str, Column]:
     return {}
 
 
-def _are_days(three: Sequence[Column]) -> bool:
-    """Return whether year, month and day are dates that rise, nine of ten by one day."""
-    year, month, day = (_numbers(column) for column in three)
-    if year.min() < _FIRST_YEAR:
-        return False
-    zero = np.zeros(len(year), dtype=np.int64)
-    ticks, valid = _ticks(year, month, day, zero, zero, zero)
-    steps = np.diff(ticks)
-    daily = float(np.mean(steps == 86400 * _MICROSECONDS)) >= 0.9
-    return bool(valid.all() and np.all(steps > 0)) and daily
+def _are_dates(parts: Mapping[str, Column], n: int) -> bool:
+    """Return whether parts are dates that rise, nine of ten by the same step."""
+    numbers = {part: column.numbers() for part, column in parts.items() if part != "date"}
+    if "date" in parts:
+        if np.any(parts["date"].values == NOT_A_TIME):
+            return False
+        start = _microseconds(parts["date"])
+        year, month, day = (np.full(n, k) for k in (1970, 1, 1))
+    else:
+        start = np.zeros(n, dtype=np.int64)
+        if not all(np.isfinite(column).all() for column in numbers.values()):
+            return False
+        year, month, day = (numbers[part].astype(np.int64) for part in ("year", "month", "day"))
+        if year.min() < _FIRST_YEAR:
+            return False
+    clock = (numbers.get(part, np.zeros(n)).astype(np.int64) for part in _CLOCK_PARTS)
+    ticks, valid = _ticks(year, month, day, *clock)
+    steps = np.diff(start + ticks)
+    even = float(np.mean(steps == np.median(steps))) >= 0.9
+    return bool(valid.all() and np.all(steps > 0)) and even
 
 
 def _fits(column: Column, part: str) -> bool:
     if part == "month" and column.kind == "text":
-        return all(month_of(label) for label in column.labels) and bool(np.all(column.values >= 0))
+        return all(map(_month_of, column.labels)) and bool(np.all(column.values >= 0))
     if part == "quarter" and column.kind == "text":
         labels = set(column.labels)
         return labels <= {"Q1", "Q2", "Q3", "Q4"} and bool(np.all(column.values >= 0))
@@ -293,6 +338,14 @@ def _fits(column: Column, part: str) -> bool:
         return bool(short or (values.min() >= _FIRST_YEAR and values.max() <= _LAST_YEAR))
     low, high = _RANGES[part]
     return bool(values.min() >= low and values.max() <= high)
+
+
+def _month_of(label: str) -> int | None:
+    """Return the month that a label is: `Jan`, `M01` (BLS), or the middle of `DJF` (NOAA)."""
+    if match := re.fullmatch(r"M(0[1-9]|1[0-2])", label):
+        return int(match[1])
+    season = _SEASONS.find(label) if len(label) == 3 and label.isupper() else -1
+    return month_of(label) or (1 + season % 12 if season >= 0 else None)
 
 
 def _decimal_year(table: Table, parts: Mapping[str, Column], layout: Layout) -> Column | None:
@@ -322,7 +375,7 @@ def _ticks_of(parts: Mapping[str, Column], table: Table) -> Integers:
     if "date" in parts:
         since = (hour * 3600 + minute * 60) * _MICROSECONDS
         fraction = np.round(np.asarray(second) * _MICROSECONDS).astype(np.int64)
-        return np.asarray(parts["date"].values + since + fraction, dtype=np.int64)
+        return np.asarray(_microseconds(parts["date"]) + since + fraction, dtype=np.int64)
     year = of("year", zero)
     if year.max() <= 99:
         year = year + np.where(year < 70, 2000, 1900)
@@ -341,6 +394,12 @@ def _ticks_of(parts: Mapping[str, Column], table: Table) -> Integers:
             "Join them into dates such as 2024-01-31, or name other columns in the layout.",
         )
     return np.asarray(ticks, dtype=np.int64)
+
+
+def _microseconds(date: Column) -> Integers:
+    """Return stamps in microseconds; dates of Arrow count days."""
+    scale = round(date.tick * _MICROSECONDS)
+    return np.where(date.values == NOT_A_TIME, NOT_A_TIME, date.values * scale)
 
 
 def _elapsed(
@@ -362,7 +421,7 @@ def _elapsed(
 
 def _numbers(column: Column) -> npt.NDArray[np.int64]:
     if column.kind == "text":
-        labels = [month_of(label) or int(label[-1]) for label in column.labels]
+        labels = [_month_of(label) or int(label[-1]) for label in column.labels]
         return np.take(np.asarray(labels, dtype=np.int64), column.values)
     return column.numbers().astype(np.int64)
 

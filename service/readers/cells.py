@@ -17,6 +17,8 @@ Grouping = Literal[",", "."]
 
 MISSING = frozenset(
     {"", *words("nan +nan -nan na n/a #n/a #na null none nil - -- . ? missing nat")}
+    # Buoys of the NDBC, tables of GISS and Fortran programs write these.
+    | words("mm *** **** ***** ****** ******** **********")
     # Spreadsheets write these for a cell that they could not compute, in English and German.
     | words("#value! #div/0! #num! #ref! #name? #null! #nv #wert! #zahl! #bezug!")
     # Old C libraries print these.
@@ -34,7 +36,7 @@ _TIME_OF_DAY = (
     r"(?: ?(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?"
 )
 _STAMP = re.compile(
-    r"(?:\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|"
+    r"(?:[A-Z][a-z]{2}, (?=\d))?(?:\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|"
     r"\d{1,2}/\d{1,2}/\d{2}|\d{1,2}\.\d{1,2}\.\d{2}|\d{1,2}-\d{1,2}-\d{2}(?=[ ,T]+\d{1,2}:)|"
     r"\d{1,2}[- ][A-Za-z]{3,9}[- ](?:\d{4}|\d{2})|[A-Za-z]{3,9}\.? \d{1,2},? \d{4})"
     rf"(?:(?:T|,? +){_TIME_OF_DAY})?\Z|\d{{8}}T\d{{4,6}}(?:\.\d+)?Z?\Z|{_TIME_OF_DAY}\Z|"

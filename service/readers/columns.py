@@ -19,7 +19,7 @@ from service.readers.names import (
     unit_of_time_name,
     words,
 )
-from service.readers.options import Layout, Limits, Notes
+from service.readers.options import NONE, Layout, Limits, Notes
 from service.readers.roles import Clocked, clocked
 from service.readers.states import replicates, state_columns
 from service.readers.table import (
@@ -45,7 +45,7 @@ _COUNTED_FROM_1970 = words("epoch unix unixtime unix_time timestamp timestamps t
 def record_of(table: Table, layout: Layout, limits: Limits, notes: Notes) -> Record:
     """Make a record from a table. Raises UnreadableData where no column can be the state."""
     whole, table = table, _without_ignored(table, layout)
-    table, dated = with_calendar(table, layout, notes)
+    table, dated = (table, None) if layout.timeless else with_calendar(table, layout, notes)
     found = clocked(table, dated, layout, notes)
     table = found.table
     states = state_columns(found, layout, limits, notes)
@@ -64,8 +64,9 @@ def record_of(table: Table, layout: Layout, limits: Limits, notes: Notes) -> Rec
     if chosen is None and layout.time_unit:
         unit = standard_time_unit(layout.time_unit)
     resolved = {
-        "time_column": chosen.key if chosen else None,
-        "id_column": ",".join(column.key for column in found.identity)[:200] or None,
+        "time_column": chosen.key if chosen else NONE if layout.timeless else None,
+        "id_column": ",".join(column.key for column in found.identity)[:200]
+        or (NONE if layout.single else None),
         "state_columns": tuple(column.key for column in states),
         "orientation": "columns",
     }

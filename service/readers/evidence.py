@@ -1,14 +1,16 @@
-"""What the values and names of a column say: whole numbers, groups, rise; and how to find it."""
+"""What the values and names of a column say: its kind, its faults, and how to find it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from grammar.terms import variable_name
 from service.readers.clock import rises_evenly
 from service.readers.errors import layout_fault
 from service.readers.names import bare, split_unit, words
-from service.readers.options import Layout
-from service.readers.table import Column, Flags, Floats, Integers, Table
+from service.readers.options import Layout, Notes
+from service.readers.table import Column, Flags, Floats, Integers, Record, Table, Variable
 
 
 def locate(given: str, names: Sequence[str | None], field: str) -> int:
@@ -152,3 +154,163 @@ def rises(column: Column, groups: Integers | None, *, strictly_and_evenly: bool)
     if not steps.size or not np.all(steps >= 0) or not np.any(steps > 0):
         return False
     return not strictly_and_evenly or rises_evenly(steps, values)
+
+
+# --- values that are no samples --------------------------------------------------------------
+
+_CONVENTIONAL = (8888.0, 32767.0, 32768.0, 2147483647.0, 2147483648.0)
+_ENORMOUS = 1e20
+"""Size from which a repeated, isolated value is a fill value (netCDF's is 9.97e36)."""
+_APART = 5.0
+"""Distance of a code from all other values, in units of their range."""
+_LEAP = 20.0
+"""Distance of a code from the values before and after it, in units of the longest other step."""
+
+
+def without_missing_codes(states: Floats, variables: Sequence[Variable], notes: Notes) -> Floats:
+    """Return the states (n, d) with NaN for every missing-value code, and warn of each code.
+
+    Codes are −999, 9999.0, 1e30, the largest numbers of 16 and 32 bits, and the like.
+
+    A value is a code where it is a customary one, is the smallest or largest of its column, and
+    lies apart from all other values by more than five times their range, or, in a record with a
+    trend, from the values before and after it by more than twenty times the longest other step.
+    """
+    out = states
+    for j, variable in enumerate(variables):
+        column = out[:, j]
+        for _ in range(4):
+            code = _code_in(column)
+            if code is None:
+                break
+            where = column == code
+            column = np.where(where, np.nan, column)
+            out = np.column_stack([out[:, :j], column, out[:, j + 1 :]])
+            name = f" of {variable.column}" if variable.column else ""
+            notes.warn(
+                "missing-code",
+                f"{int(where.sum())} values{name} are exactly {code:g}, far from all others: they "
+                "were treated as codes for missing values. Write NaN for missing values.",
+                value=code,
+                count=int(where.sum()),
+            )
+    return out
+
+
+def _code_in(column: Floats) -> float | None:
+    finite = column[np.isfinite(column)]
+    if finite.size < 10:
+        return None
+    for code in (float(finite.min()), float(finite.max())):
+        others = finite[finite != code]
+        if others.size < finite.size / 2 or not _is_customary(code, finite.size - others.size):
+            continue
+        low, high = float(others.min()), float(others.max())
+        distance = min(abs(code - low), abs(code - high))
+        if high > low and (distance > _APART * (high - low) or _leaps(finite, code, others)):
+            return code
+    return None
+
+
+def _leaps(values: Floats, code: float, others: Floats) -> bool:
+    """Return whether every step to and from a code is far longer than all other steps."""
+    coded = values == code
+    at_code = coded[1:] != coded[:-1]
+    steps = np.abs(np.diff(values))
+    between = np.abs(np.diff(others))
+    return bool(steps[at_code].min() > _LEAP * between.max())
+
+
+def _is_customary(value: float, count: int) -> bool:
+    digits = f"{abs(value):.10g}".replace(".", "").rstrip("0")
+    nines = len(digits) >= 2 and set(digits) == {"9"} and abs(value) >= 9
+    return nines or abs(value) in _CONVENTIONAL or (abs(value) >= _ENORMOUS and count > 1)
+
+
+_LONG_RUN = 10
+"""Samples of one value from which a sensor may be stuck."""
+_OUTLASTS = 5
+"""Ratio of the run of a stuck sensor to the longest other run of one value."""
+_MOST_STUCK = 5
+_FEWEST_RUNS = 30
+
+
+def without_stuck_values(record: Record, notes: Notes) -> Record:
+    """Return the record with NaN where a sensor was stuck, and warn of each column.
+
+    A sensor was stuck where one value between the extremes lasts ten samples or more, and more
+    than five times as long as every other run of one value; there are at most five such runs. A
+    resting process, a coarse scale, or a held value has many runs that are nearly as long.
+    """
+    order = np.arange(len(record.states))
+    if record.trajectory is not None:
+        order = np.argsort(record.trajectory, kind="stable")
+    states = record.states
+    for j, variable in enumerate(record.variables):
+        column = states[order, j]
+        same = column[1:] == column[:-1]
+        if record.trajectory is not None:
+            same &= np.diff(record.trajectory[order]) == 0
+        first = np.flatnonzero(np.concatenate(([True], ~same)))
+        runs = np.diff(first, append=len(column))
+        inside = (column[first] > np.nanmin(column)) & (column[first] < np.nanmax(column))
+        ranked = np.argsort(runs, kind="stable")[::-1][: _MOST_STUCK + 1]
+        lengths = runs[ranked]
+        outlast = np.flatnonzero(lengths[:-1] > _OUTLASTS * lengths[1:])
+        if len(runs) < _FEWEST_RUNS or not outlast.size:
+            continue
+        stuck = ranked[: int(outlast[-1]) + 1]
+        if runs[stuck].min() < _LONG_RUN or not inside[stuck].all():
+            continue
+        lost = np.zeros(len(column), dtype=bool)
+        for run in stuck:
+            lost[first[run] + 1 : first[run] + runs[run]] = True
+        if states is record.states:
+            states = states.copy()
+        states[order[lost], j] = np.nan
+        longest = int(stuck[0])
+        notes.warn(
+            "stuck-values",
+            f"{_title_of(variable, j)} holds one value, {column[first[longest]]:.6g}, over "
+            f"{runs[longest]} samples from {record.place(int(order[first[longest]]))} on, while it "
+            f"changes within {int(lengths[len(stuck)])} samples elsewhere: the sensor was taken as "
+            f"stuck, and {int(lost.sum())} samples were left out.",
+            samples=int(lost.sum()),
+        )
+    return replace(record, states=states)
+
+
+_SPIKE = 5.0
+"""Length of both steps of a glitch, in units of the longest other step."""
+
+
+def warn_of_glitches(record: Record, notes: Notes) -> None:
+    """Warn of a single sample far from the one before and the one after, which agree.
+
+    Both steps are more than five times as long as every other step of the record.
+    """
+    order = np.arange(len(record.states))
+    if record.trajectory is not None:
+        order = np.argsort(record.trajectory, kind="stable")
+    for j, variable in enumerate(record.variables):
+        place = order[np.isfinite(record.states[order, j])]
+        column = record.states[place, j]
+        if len(column) < _FEWEST_RUNS:
+            continue
+        steps = np.diff(column)
+        one = int(np.argmax(np.minimum(np.abs(steps[:-1]), np.abs(steps[1:]))))
+        rest = float(np.abs(np.delete(steps, (one, one + 1))).max())
+        up, down = float(steps[one]), float(steps[one + 1])
+        if rest > 0 and up * down < 0 and min(abs(up), abs(down)) > _SPIKE * rest:
+            notes.warn(
+                "glitch",
+                f"{record.place(int(place[one + 1])).capitalize()}: {_title_of(variable, j)} "
+                f"jumps to {column[one + 1]:.6g} in a single sample and back, farther than "
+                f"{_SPIKE:g} times any other step. If this is an error of the measurement, write "
+                "NaN there.",
+                variable=variable_name(j),
+            )
+
+
+def _title_of(variable: Variable, j: int) -> str:
+    return f"'{variable.column}'" if variable.column else f"variable {variable_name(j)}"

@@ -18,6 +18,8 @@ _FEW_REPEATS = 0.01
 
 def identity_columns(table: Table, layout: Layout, notes: Notes) -> tuple[Column, ...]:
     """Find the columns that tell trajectories apart, as given, by their names, or by values."""
+    if layout.single:
+        return ()
     if layout.id_column is not None:
         given = layout.id_column
         whole = any(column.name == given for column in table.columns)

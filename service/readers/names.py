@@ -47,7 +47,8 @@ _STANDARD: Final = {
 _STATE_UNITS: Final = words(
     "m km cm mm um µm μm nm pm v mv uv µv a ma ua na pa n mn un pn k c degc mk deg degree "
     "degrees rad hz khz mhz ghz kpa hpa bar mbar j kj kcal ev mol mm um nm ppm ppb % permil db "
-    "au arb kg g mg s ms"
+    "au arb kg g mg s ms volt volts ampere amperes amp amps kelvin celsius newton pascal meter "
+    "metre meters metres watt watts tesla hertz w pw mw kw"
 )
 
 _AMBIGUOUS_SUFFIXES: Final = words("c k a n j g s ma na")
@@ -60,18 +61,19 @@ _TIME: Final = words(
     "minute second day month week recorded_at measured_at utc local_time localtime time_utc "
     "position_t pos_t t_position x_value decimal decimal_date decimal_year decyear dec_year yrfrac "
     "year_fraction fractional_year yr mo dy hr datetime_utc date_utc time_stamp_utc timestamp_utc "
-    "simulation_time sim_time"
+    "simulation_time sim_time recording_time trial_time"
 )
 _AGE: Final = words("age ages age_bp bp years_bp year_bp kyr_bp yr_bp ka_bp cal_bp alter")
 _FRAME: Final = words(
     "frame frames frame_id frameid frame_idx frame_index frame_number frame_no frame_nr "
-    "framenumber slice slice_number step steps timestep timesteps time_step time_steps timepoint "
+    "framenumber imagenumber image_number slice slice_number step steps timestep timesteps "
+    "time_step time_steps timepoint "
     "time_point time_index bildnummer coords bodyparts image_frame"
 )
 """Names of a count of samples that all trajectories share."""
 _ROW_NUMBER: Final = words(
     "index idx sample samples sample_no index_level_0 n nr no row i k # loc_idx locidx spot_idx "
-    "serial seq sequence record rec obs observation line"
+    "pt pts point serial seq sequence record rec obs observation line objectnumber object_number"
 )
 """Names of a running number of rows; a state may bear the short ones, too."""
 _IDENTITY: Final = words(
@@ -86,7 +88,7 @@ _IDENTITY: Final = words(
     "animal_name bird_id fish_id mouse_id fly_id worm_id ant_id trackn source_track segment_no "
     "movie movie_id movie_no film video video_id fov field_of_view file file_id filename file_name "
     "station station_id site site_id buoy ticker symbol recording recording_id "
-    "well well_id roi roi_id stack dataset session session_id position_id"
+    "trackobjects_label well well_id roi roi_id stack dataset session session_id position_id"
 )
 _RUNNING_NUMBER: Final = re.compile(
     r"(?:.*_)?(?:ids?|idx|identifier|uid|uuid|guid|nr|no|number|label)\Z|#\Z", re.ASCII
@@ -97,7 +99,7 @@ _ERROR: Final = re.compile(
     r"(?:.*_)?(?:err|error|errors|stderr|std_err|se|sem|std|stdev|std_dev|sd|unc|uncert|"
     r"uncertainty|precision|ci|ci_low|ci_high|lower|upper|crlb|lp|lpx|lpy|lpz|chi2|chisq|rmse|"
     r"likelihood|loglikelihood|log_likelihood|llh|probability|prob|pvalue|p_value|confidence|"
-    r"score|quality|qc|flag|flags|qflag|qc_flag|quality_flag|visibility|visible|snr|"
+    r"score|quality|prob_?id\d*|qc|flag|flags|qflag|qc_flag|quality_flag|visibility|visible|snr|"
     r"crlb_x|crlb_y|sigma_[xyz]|s[xyz]_err|d[xyz]_err|fehler|unsicherheit)(?:_[xyz]{1,3})?\Z",
     re.ASCII,
 )
@@ -118,12 +120,15 @@ _SPOT_PROPERTY: Final = words(
     "snr_ch1 mean_ch1 median_ch1 min_ch1 max_ch1 sum_ch1 std_ch1 ctrst_ch1 total_ch1 dx dy dz "
     "displacement d2 error_x error_y ground_speed heading height_above_ellipsoid "
     "height_above_msl gps_hdop gps_vdop gps_dop hdop vdop gps_satellite_count satellites "
-    "external_temperature battery tag_voltage event_label sensor_type speed msd"
+    "external_temperature battery tag_voltage event_label sensor_type speed msd velocity distance "
+    "distance_moved pixel_value len d2s d2r d2p h_det y_detect x_detect n_iter areachange "
+    "elongation direction"
 )
 """Names that trackers and localisation programs give to properties of a spot. They are states
 only where no coordinates are beside them."""
 _AMBIGUOUS_PROPERTY: Final = words(
-    "angle heading speed length width height volume displacement i dx dy dz"
+    "angle heading speed velocity distance direction len length width height volume displacement "
+    "i dx dy dz"
 )
 """Properties of spots that are states as often; they need another property beside them."""
 _AXES: Final = {
@@ -177,7 +182,8 @@ def is_position(name: str) -> bool:
 
 def bare(name: str) -> str:
     """Return a name as it is compared with others: in lower case, with single underscores."""
-    return re.sub(r"[\s_.:\-]+", "_", name.strip().lower()).strip("_")
+    word = re.sub(r"\s*n[°º]$|^<|>$", "", name.strip().lower())
+    return re.sub(r"[\s_.:\-]+", "_", word).strip("_")
 
 
 def standard_time_unit(unit: str | None) -> str | None:
@@ -224,7 +230,7 @@ def is_row_number(name: str) -> bool:
 
 def is_identity(name: str) -> bool:
     """Return whether a column of this name tells trajectories apart."""
-    return bare(name) in _IDENTITY
+    return re.sub(r"(?<=^trackobjects_label)_\d+$", "", bare(name)) in _IDENTITY
 
 
 def is_error(name: str) -> bool:
@@ -269,15 +275,26 @@ def has_role(name: str | None) -> bool:
         or is_frame(name)
         or is_identity(name)
         or is_row_number(name)
-        or bare(name) in ("doy", "day_of_year", "julian_day", "yday", "hhmm", "quarter", "qtr")
+        or bare(name)
+        in (
+            "doy",
+            "day_of_year",
+            "julian_day",
+            "yday",
+            "hhmm",
+            "quarter",
+            "qtr",
+            "period",
+            "seas",
+            "season",
+        )
     )
 
 
 def looks_like_unit(cell: str) -> bool:
     """Return whether a cell under a header is a unit: `[s]`, `(nm)`, `mV`."""
-    cell = cell.strip()
-    return (
-        bool(re.fullmatch(r"[\[({].{0,30}[\])}]", cell))
-        or cell.lower() in _STATE_UNITS
-        or cell.lower() in SECONDS
-    )
+    cell = cell.strip().strip('"')
+    if re.fullmatch(r"[\[({].{0,30}[\])}]", cell):
+        return True
+    factors = (re.sub(r"[²³]|\^?-?\d$", "", part) for part in re.split(r"[/·*]", cell.lower()))
+    return all(factor in _STATE_UNITS or factor in SECONDS for factor in factors)

@@ -3,6 +3,9 @@
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol, Self
 
+NONE = "none"
+"""Word of a layout for the absence of a column."""
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -18,6 +21,10 @@ class Layout:
     time_unit: str | None = None
     state_unit: str | None = None
     gap_factor: float = 1.5
+    timeless: bool = False
+    """Whether no column is time (`time_column=none`)."""
+    single: bool = False
+    """Whether no column tells trajectories apart (`id_column=none`)."""
 
     @classmethod
     def from_json(cls, given: dict[str, Any]) -> Self:
@@ -26,6 +33,9 @@ class Layout:
         for several in ("state_columns", "ignored_columns"):
             if known.get(several) is not None:
                 known[several] = tuple(known[several])
+        for name, absent in (("time_column", "timeless"), ("id_column", "single")):
+            if known.get(name) == NONE:
+                known[name], known[absent] = None, True
         return cls(**known)
 
 

@@ -15,7 +15,12 @@ from grammar.names import symbols_of
 from grammar.terms import variable_name
 from service.readers.columns import record_of
 from service.readers.errors import UnreadableData, layout_fault
-from service.readers.evidence import likely_period
+from service.readers.evidence import (
+    likely_period,
+    warn_of_glitches,
+    without_missing_codes,
+    without_stuck_values,
+)
 from service.readers.formats import csv
 from service.readers.formats.arrays import (
     record_of_array,
@@ -24,7 +29,7 @@ from service.readers.formats.arrays import (
     rows_are_trajectories,
 )
 from service.readers.formats.sniffing import Format
-from service.readers.names import is_position, split_unit, standard_time_unit
+from service.readers.names import SECONDS, is_position, split_unit, standard_time_unit
 from service.readers.options import Layout, Limits, Notes
 from service.readers.segments import Segmented, segmented
 from service.readers.table import Flags, Floats, Record, Variable
@@ -40,7 +45,9 @@ def read(path: Path, form: Format, layout: Layout, limits: Limits, folder: Path)
     """
     notes = Notes()
     record = _record(path, form, layout, limits, notes)
-    record = replace(record, states=without_missing_codes(record.states, record.variables, notes))
+    states = without_missing_codes(record.states, record.variables, notes)
+    record = without_stuck_values(replace(record, states=states), notes)
+    warn_of_glitches(record, notes)
     dt, unit = _sampling_interval(record, layout, notes)
     record = replace(record, time_unit=record.time_unit or unit)
     read = segmented(record, dt, layout.gap_factor, notes)
@@ -154,62 +161,6 @@ def _sampling_interval(
     return None, None
 
 
-_CONVENTIONAL = (8888.0, 32767.0, 32768.0, 2147483647.0, 2147483648.0)
-_ENORMOUS = 1e20
-"""Size from which a repeated, isolated value is a fill value (netCDF's is 9.97e36)."""
-_APART = 5.0
-"""Distance of a code from all other values, in units of their range."""
-
-
-def without_missing_codes(states: Floats, variables: Sequence[Variable], notes: Notes) -> Floats:
-    """Return the states (n, d) with NaN for every missing-value code, and warn of each code.
-
-    Codes are −999, 9999.0, 1e30, the largest numbers of 16 and 32 bits, and the like.
-
-    A value is a code where it is a customary one, is the smallest or largest of its column, and
-    lies apart from all other values by more than five times their range.
-    """
-    out = states
-    for j, variable in enumerate(variables):
-        column = out[:, j]
-        for _ in range(4):
-            code = _code_in(column)
-            if code is None:
-                break
-            where = column == code
-            column = np.where(where, np.nan, column)
-            out = np.column_stack([out[:, :j], column, out[:, j + 1 :]])
-            name = f" of {variable.column}" if variable.column else ""
-            notes.warn(
-                "missing-code",
-                f"{int(where.sum())} values{name} are exactly {code:g}, far from all others: they "
-                "were treated as codes for missing values. Write NaN for missing values.",
-                value=code,
-                count=int(where.sum()),
-            )
-    return out
-
-
-def _code_in(column: Floats) -> float | None:
-    finite = column[np.isfinite(column)]
-    if finite.size < 10:
-        return None
-    for code in (float(finite.min()), float(finite.max())):
-        others = finite[finite != code]
-        if others.size < finite.size / 2 or not _is_customary(code, finite.size - others.size):
-            continue
-        low, high = float(others.min()), float(others.max())
-        if high > low and min(abs(code - low), abs(code - high)) > _APART * (high - low):
-            return code
-    return None
-
-
-def _is_customary(value: float, count: int) -> bool:
-    digits = f"{abs(value):.10g}".replace(".", "").rstrip("0")
-    nines = len(digits) >= 2 and set(digits) == {"9"} and abs(value) >= 9
-    return nines or abs(value) in _CONVENTIONAL or (abs(value) >= _ENORMOUS and count > 1)
-
-
 def refuse_hopeless(read: Segmented, record: Record, notes: Notes) -> None:
     """Check that the data can be analysed, and warn of constant coordinates.
 
@@ -253,6 +204,8 @@ def report_of(
     sampling = _sampling(steps, read)
     if layout.dt is not None and read.source == "time_column" and not record.counted:
         _compare(layout.dt, sampling, record, notes)
+    if layout.dt is None and read.source == "time_column" and not record.counted:
+        _compare_with_file(sampling, record, notes)
     if notes.n_missing:
         notes.warn(
             "missing-values",
@@ -365,6 +318,30 @@ def _sampling(steps: Floats, read: Segmented) -> dict[str, Any]:
         )
     median, low, high = (float(f"{step:.10g}") for step in (median, low, high))
     return {"median": median, "min": low, "max": high, "jitter": jitter, "source": read.source}
+
+
+def _compare_with_file(sampling: dict[str, Any], record: Record, notes: Notes) -> None:
+    """Warn where the file names another sampling interval than its column of times has.
+
+    Intervals in units that may differ are compared up to powers of a thousand; the scale of
+    one wave (Igor) says nothing of another.
+    """
+    if notes.dt_in_file is None or "SetScale" in notes.dt_in_file[2]:
+        return
+    value, unit, words = notes.dt_in_file
+    own, other = (SECONDS.get((name or "").lower()) for name in (record.time_unit, unit))
+    ratio = value / float(sampling["median"])
+    if own is not None and other is not None:
+        ratio *= other / own
+    elif ratio > 0:
+        ratio /= 1000.0 ** round(np.log10(ratio) / 3)
+    if abs(ratio - 1) > 0.01:
+        notes.warn(
+            "dt-disagrees",
+            f"The file names a sampling interval, '{words}', but {record.time_name} says "
+            f"{sampling['median']:g}; the column was used. To use the other, set "
+            "time_column=none and give dt.",
+        )
 
 
 def _compare(dt: float, sampling: dict[str, Any], record: Record, notes: Notes) -> None:

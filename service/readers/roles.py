@@ -85,6 +85,8 @@ def _time(
 
     Raises UnreadableData where the given column holds words, or a calendar lacks its year.
     """
+    if layout.timeless:
+        return None, False
     if layout.time_column is not None:
         column = column_of(layout.time_column, table, "time_column")
         if column.kind == "text":
@@ -99,7 +101,11 @@ def _time(
         if column not in identity and column not in reserved and column.kind != "text"
     ]
     stamps = [column for column in free if column.kind == "stamp"]
-    numeric = [column for column in free if column.kind == "number"]
+    numeric = [
+        column
+        for column in free
+        if column.kind == "number" and not np.isnan(column.numbers()).all()
+    ]
     named = [column for column in numeric if column.name and is_time(column.name)]
     if layout.state_columns is None and len(free) == 1 and not stamps:
         # A single column called t is more likely a time axis without data than a state.

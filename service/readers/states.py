@@ -20,13 +20,21 @@ from service.readers.names import (
     may_be_state,
     replicate_word,
     split_unit,
+    words,
 )
 from service.readers.options import Layout, Limits, Notes
 from service.readers.roles import Clocked, rises_along
 from service.readers.table import Column, Flags
 
-_PRICES = ("open", "high", "low")
-_CLOSING = ("close", "price", "last", "settle", "close/last", "adj_close")
+_PRICES = (
+    words("open eröffn eröffnung eröffnungskurs apertura ouv ouverture"),
+    words("high hoch tageshoch máximo plus_haut"),
+    words("low tief tagestief mínimo plus_bas"),
+)
+_CLOSING = (
+    "close", "price", "last", "settle", "close/last", "adj_close",
+    "schluss", "schlusskurs", "zuletzt", "cierre", "último", "dernier", "clôture",
+)  # fmt: skip
 """Names of the closing price, the usual ones first."""
 _SPARSE = 0.5
 """Share of the steps that a column may cost by its missing values before it is left out."""
@@ -88,6 +96,9 @@ def state_columns(found: Clocked, layout: Layout, limits: Limits, notes: Notes) 
         [column for column in numeric if _is_other_clock(column, found)],
         "a count or date of the rows" if len(numeric) == 1 else "counts or dates of the rows",
     )
+    copies = [column for column in left.columns if _is_copy(column, found)]
+    if len(copies) < len(left.columns):
+        left.drop(copies, "the same as the time or the identity")
     _without_words([column for column in others if column.kind != "number"], notes)
     if not left.columns:
         raise _nothing_left(found, others)
@@ -155,7 +166,8 @@ def _is_other_clock(column: Column, found: Clocked) -> bool:
     if not found.taken or not found.table.named:
         return False
     if not column.name:
-        return bool(np.all(np.diff(column.numbers()) == 1))
+        # A table that was sorted keeps the numbers of its rows.
+        return is_whole(column) and _is_unique(column)
     if is_time(column.name):
         return not _is_temperature(column)
     if is_frame(column.name):
@@ -163,12 +175,22 @@ def _is_other_clock(column: Column, found: Clocked) -> bool:
     numbered = is_row_number(column.name) or is_identity(column.name)
     if not numbered or not is_whole(column):
         return False
-    groups = groups_of(column)
-    unique = int(groups.max(initial=-1)) + 1 == int(np.count_nonzero(groups >= 0))
+    unique = _is_unique(column)
     constant = not varies(column)
     # Short names (N, n, i) belong to states, too, which go up and down.
     long = len(bare(column.name)) > 2 and unique
     return constant or long or rises_along(column, found.groups)
+
+
+def _is_copy(column: Column, found: Clocked) -> bool:
+    """Return whether a column repeats a column of time or identity number by number."""
+    taken = [other for other in found.taken if other.kind == "number" and varies(other)]
+    return any(np.array_equal(column.numbers(), other.numbers()) for other in taken)
+
+
+def _is_unique(column: Column) -> bool:
+    groups = groups_of(column)
+    return int(groups.max(initial=-1)) + 1 == int(np.count_nonzero(groups >= 0))
 
 
 def _is_temperature(column: Column) -> bool:
@@ -181,7 +203,7 @@ def _without_properties(left: _Left, found: Clocked) -> None:
     """Leave out errors, measures of quality, properties of spots, and all prices but the last."""
     names = {column: bare(split_unit(column.name)[0]) for column in left.columns if column.name}
     last = [column for word in _CLOSING for column, name in names.items() if name == word]
-    if last and set(_PRICES) <= set(names.values()):
+    if last and all(not spellings.isdisjoint(names.values()) for spellings in _PRICES):
         closing = last[0]
         keep = [column for column in left.columns if column is closing]
         out = [column for column in left.columns if column not in keep]

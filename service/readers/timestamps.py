@@ -30,8 +30,9 @@ _FORMS = tuple(
 )
 _COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})?(?:\.(\d+))?(Z?)\Z", re.ASCII)
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)?", re.ASCII)
+_WEEKDAY = re.compile(r"^[A-Z][a-z]{2}, (?=\d)")
 _MINUTES = re.compile(r"(\d{1,3}):(\d{2})[.,](\d+)\Z", re.ASCII)
-_PIVOT = 70
+PIVOT = 70
 """Two-digit year from which the century is the twentieth."""
 
 Order = Literal["dmy", "mdy", "ymd"]
@@ -131,6 +132,7 @@ def _any_form(
 
 
 def _match(cell: str, title: str, lines: Lines, k: int) -> re.Match[str]:
+    cell = _WEEKDAY.sub("", cell)
     if compact := _COMPACT.match(cell):
         y, m, d, h, mi, s, f, z = compact.groups()
         cell = f"{y}-{m}-{d}T{h}:{mi}:{s or '00'}.{f or '0'}{z}"
@@ -173,7 +175,7 @@ def _ticks(match: re.Match[str], order: Order) -> int:
         else:
             year, day = found["y"], found["d"]
             month = found["m"] if "m" in found else str(month_of(found["word"]) or 0)
-        century = (2000 if int(year) < _PIVOT else 1900) if len(year) <= 2 else 0
+        century = (2000 if int(year) < PIVOT else 1900) if len(year) <= 2 else 0
         days = date(int(year) + century, int(month), int(day)).toordinal() - _EPOCH
     hour, minute, second = int(found["h"] or 0), int(found["mi"] or 0), int(found["s"] or 0)
     if found["half"]:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 from functools import cache
 from typing import Annotated
 
@@ -20,14 +21,18 @@ from service.responses.job_results import stored_result
 from service.responses.representations import digest_of, etag_of, headers, problems, unchanged
 from service.routes.datasets import known_dataset, previewed
 from service.web.forms import analysis_fields, layout_fields
+from service.web.glossary import glossary
 from service.web.site import PAGE_POLICY, assets, rendered
 from service.web.views import Finished, comparison_view, dataset_view, report, result_view
+from service.web.words import words
 
 router = APIRouter(include_in_schema=False)
 reports = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
 PREVIEW_POINTS = 1200
 """Number of time bins in a preview on the page: about one per pixel of a wide screen."""
+RESULT_POINTS = 600
+"""Number of time bins of the record beside a result, where it is half as wide."""
 _FOREVER = "public, max-age=31536000, immutable"
 _REFERENCE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
@@ -57,6 +62,16 @@ def _page() -> str:
         layout=layout_fields("gap_factor"),
         kinds=tuple(KINDS),
         analysis=analysis_fields(),
+        words=words(),
+    )
+
+
+@router.get("/help")
+async def explanations() -> Response:
+    """Explain the words of the page."""
+    return HTMLResponse(
+        rendered("help.html", entries=glossary()),
+        headers={"Content-Security-Policy": PAGE_POLICY, "Cache-Control": "no-cache"},
     )
 
 
@@ -111,9 +126,10 @@ def dataset_in_symbols(dataset: Dataset, preview: DatasetPreview) -> tuple[Datas
 
 
 @router.get("/pages/jobs/{job_id}")
-def result(request: Request, context: Context, tenant: Tenant, job_id: str) -> Response:
+async def result(request: Request, context: Context, tenant: Tenant, job_id: str) -> Response:
     """Show a result."""
-    return _piece(request, result_view(finished_job(context, tenant, job_id)))
+    html = await run_sync(result_view, await _with_data(context, tenant, job_id))
+    return await run_sync(_piece, request, html)
 
 
 @router.get("/pages/comparison")
@@ -162,13 +178,14 @@ def _piece(request: Request, html: str) -> Response:
         **problems(401, 404, 409, 410, 503),
     },
 )
-def get_job_report(request: Request, context: Context, tenant: Tenant, job_id: str) -> Response:
+async def get_job_report(
+    request: Request, context: Context, tenant: Tenant, job_id: str
+) -> Response:
     """Return the result as a page to keep, print or send; 409 if there is none.
 
     It opens offline, in any browser.
     """
-    finished = finished_job(context, tenant, job_id)
-    page, policy = report(finished)
+    page, policy = await run_sync(report, await _with_data(context, tenant, job_id))
     body = page.encode()
     fields = {
         "ETag": etag_of(body),
@@ -181,6 +198,20 @@ def get_job_report(request: Request, context: Context, tenant: Tenant, job_id: s
     return Response(
         body, headers={**fields, **named, **digest_of(body)}, media_type="text/html; charset=utf-8"
     )
+
+
+async def _with_data(context: Context, tenant: str, job_id: str) -> Finished:
+    """Return a job that succeeded with its dataset; without one where that was deleted."""
+    finished = await run_sync(finished_job, context, tenant, job_id)
+    dataset_id = finished.record.dataset
+    try:
+        if dataset_id is None:
+            return finished
+        found = await run_sync(known_dataset, context, tenant, dataset_id)
+        preview = await previewed(context, tenant, found, RESULT_POINTS)
+    except Refusal:
+        return finished
+    return replace(finished, data=dataset_in_symbols(found, preview))
 
 
 def finished_job(context: Context, tenant: str, job_id: str) -> Finished:

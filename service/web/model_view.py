@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from contract.results import IdentificationResult, ModelResult
+from contract.results import IdentificationResult, ModelResult, Stationary
 from service.web import mathml, sentences
-from service.web.numbers import Units, plain
+from service.web.numbers import Units, with_interval
 from service.web.plots.checks import check_plots, selection_plots
 from service.web.plots.dynamics import dynamics_plots, place
-from service.web.plots.model import model_plots
+from service.web.plots.model import ROUNDING, cleaned, model_plots
 from service.web.plots.plane import plane_plots
 from service.web.plots.plot import Plot, PlotGroup
 from service.web.result_view import Figure, ResultView, data_in_words
@@ -107,11 +107,17 @@ def figures(result: ModelResult, units: Units) -> Iterator[Figure]:
             yield Figure.of("Period of oscillation", first.period, period_ends(first), time)
     for passage in generator.passages[:FEW_PASSAGES]:
         mean = passage.mean_time
-        note = mean.reason or ""
+        notes = [mean.reason] if mean.reason else []
         if passage.kramers.value is not None:
-            note = f"Kramers’ formula: {plain(passage.kramers.value)}"
+            notes = [
+                f"Kramers’ formula: {with_interval(passage.kramers.value, passage.kramers.ci)[0]}"
+            ]
+        if mean.value is not None and passage.transitions is not None:
+            notes.append(f"{sentences.transitions(passage.transitions)} in the data")
         label = f"Mean first-passage time {place(passage.from_)} → {place(passage.to)}"
-        yield Figure.of(label, mean.value, mean.ci, None if mean.value is None else time, note)
+        yield Figure.of(
+            label, mean.value, mean.ci, None if mean.value is None else time, "; ".join(notes)
+        )
     stationary = generator.stationary
     if stationary is None:
         return
@@ -129,10 +135,40 @@ def figures(result: ModelResult, units: Units) -> Iterator[Figure]:
     if stationary.mean_velocity is not None:
         velocity, ci = stationary.mean_velocity, stationary.mean_velocity_ci
         yield Figure.of("Mean velocity", velocity, ci, units.drift(names[0]))
-    if stationary.circulation is not None:
-        turned, ci = stationary.circulation, stationary.circulation_ci
-        unit = units.circulation(names)
-        yield Figure.of("Circulation (area per unit time)", turned, ci, unit)
-    if stationary.entropy_production is not None:
-        produced, ci = stationary.entropy_production, stationary.entropy_production_ci
-        yield Figure.of("Entropy production", produced, ci, units.rate())
+    yield from _irreversible(result, stationary, units)
+
+
+def _irreversible(result: ModelResult, stationary: Stationary, units: Units) -> Iterator[Figure]:
+    """Yield circulation and entropy production; what is below rounding is none.
+
+    Both are sums over the current, whose parts have the size of the fastest rate that is known: the
+    circulation is linear in it, the entropy production quadratic.
+    """
+    spectrum, covariance = result.generator.spectrum, stationary.covariance
+    fastest = max((abs(v.re) for v in spectrum.eigenvalues), default=0.0) if spectrum else 0.0
+    variances = [row[k] or 0.0 for k, row in enumerate(covariance)]
+    area = max(variances, default=0.0)
+    for label, value, ci, unit, least in (
+        (
+            "Circulation (area per unit time)",
+            stationary.circulation,
+            stationary.circulation_ci,
+            units.circulation(list(result.model.drift)),
+            ROUNDING * fastest * area,
+        ),
+        (
+            "Entropy production",
+            stationary.entropy_production,
+            stationary.entropy_production_ci,
+            units.rate(),
+            ROUNDING**2 * fastest,
+        ),
+    ):
+        if value is None:
+            continue
+        ends = None if ci is None else tuple(v and cleaned(v, least) for v in ci)
+        shown = cleaned(value, least)
+        if not shown and not any(ends or ()):
+            yield Figure(label, "none", note="zero up to rounding: the model is in equilibrium")
+        else:
+            yield Figure.of(label, shown, None if ends is None else (ends[0], ends[1]), unit)

@@ -57,7 +57,8 @@ def with_interval(
 ) -> tuple[str, str]:
     """Write `13.1` and `10.0 to 17.9`; the second text is empty if there is no interval.
 
-    All three numbers end at the second significant digit of half the interval's width.
+    All three numbers end at the second significant digit of half the interval's width. An estimate
+    that so written is an end of its interval is said to be.
     """
     if value is None or ci is None or (ci[0] is None and ci[1] is None):
         return plain(value), ""
@@ -72,10 +73,12 @@ def with_interval(
     def text(number: float | None) -> str:
         return "…" if number is None else _signed(f"{_shift(number, -exponent):.{places}f}")
 
-    power = power_of_ten(exponent) if exponent else ""
-    middle = text(value)
+    power, middle = power_of_ten(exponent), text(value)
+    end = {text(high): "upper", text(low): "lower"}.get(middle)
+    said = f" (the estimate is its {end} end)" if end else ""
     # Zero needs no power of ten.
-    return middle + power if middle.strip("0.") else "0", f"{text(low)} to {text(high)}{power}"
+    shown = middle + power if middle.strip("0.") else "0"
+    return shown, f"{text(low)} to {text(high)}{power}{said}"
 
 
 def power_of_ten(exponent: int) -> str:

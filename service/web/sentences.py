@@ -86,6 +86,11 @@ def without_distribution(reason: str | None) -> str:
     return f"{said[:1].upper()}{said[1:]}." if said else ""
 
 
+def transitions(number: int) -> str:
+    """Write a number of transitions: `no transition`, `1 transition`, `12 transitions`."""
+    return f"{count(number) if number else 'no'} transition{'' if number < 2 else 's'}"
+
+
 def trend(result: RollingResult) -> str:
     """Write whether the spectral gap closes along the time series."""
     found = result.trend

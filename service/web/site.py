@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from service.web import mathml, numbers, sentences
+from service.web import mathml, numbers, sentences, words
 
 FOLDER = Path(__file__).parent
 EXAMPLE = FOLDER.parents[1] / "examples" / "double_well.csv"
@@ -26,7 +26,7 @@ MEDIA_TYPES = {
 }
 PLOTTING = (
     "ticks.js", "pens.js", "layers.js", "whole.js", "elements.js", "readout.js", "rows.js",
-    "saving.js", "figures.js",
+    "saving.js", "simulation.js", "figures.js",
 )  # fmt: skip
 """Scripts that draw plots, in the order in which they can be joined to one file."""
 
@@ -101,6 +101,7 @@ def environment() -> Environment:
         term=mathml.term,
         heading=sentences.heading_of,
         data=json_block,
+        on_page=words.on_page,
     )
     return made
 

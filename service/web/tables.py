@@ -16,7 +16,7 @@ from contract.results import (
     Stationary,
 )
 from service.web import mathml
-from service.web.numbers import Units, measured, percent, plain, power_of_ten, with_interval
+from service.web.numbers import Units, count, measured, percent, plain, power_of_ten, with_interval
 from service.web.plots.dynamics import place
 from service.web.plots.model import ROUNDING, cleaned, smallest
 
@@ -123,11 +123,13 @@ def _passages(result: ModelResult, units: Units) -> Iterator[Table]:
     for p in result.generator.passages:
         mean, interval = _cells(p.mean_time.value, p.mean_time.ci)
         mean = mean if p.mean_time.value is not None else f"– {p.mean_time.reason or ''}"
-        deviation = None if p.standard_deviation is None else p.standard_deviation.value
-        median = next((q.time for q in p.quantiles if round(q.probability, 3) == 0.5), None)
-        last = (plain(number) for number in (deviation, p.kramers.value, median))
-        rows.append((place(p.from_), place(p.to), mean, interval, *last))
-    after = ("standard deviation", "Kramers’ formula", "median")
+        median = next((q for q in p.quantiles if round(q.probability, 3) == 0.5), None)
+        found = [(e.value, e.ci) if e else (None, None) for e in (p.standard_deviation, p.kramers)]
+        found.append((median.time, median.ci) if median else (None, None))
+        last = (with_interval(*each)[0] for each in found)
+        seen = "–" if p.transitions is None else count(p.transitions)
+        rows.append((place(p.from_), place(p.to), mean, interval, *last, seen))
+    after = ("standard deviation", "Kramers’ formula", "median", "transitions in the data")
     headings = ("from", "to", f"mean{unit}", INTERVAL, *after)
     yield Table("passages", "First-passage times", headings, tuple(rows))
 
@@ -157,7 +159,7 @@ def _places(result: ModelResult) -> Iterator[Table]:
         for b in barriers:
             height, interval = with_interval(b.height_over_noise, b.height_over_noise_ci)
             shown = height if interval else plain(b.height_over_noise, 3)
-            rows4.append((plain(b.from_), plain(b.over), plain(b.to), shown, interval or "–"))
+            rows4.append((place(b.from_), place(b.over), place(b.to), shown, interval or "–"))
         headings = ("well", "barrier top", "neighbouring well", "height (kT)", INTERVAL)
         yield Table("barriers", "Barriers", headings, tuple(rows4))
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,12 @@ from grammar.terms import variable_name
 from service.readers.names import axis_of
 from service.web import mathml, sentences
 from service.web.forms import job_fields, kind_forms
+from service.web.glossary import explained
 from service.web.kinds import VIEWS
 from service.web.layout_form import layout_form
 from service.web.model_view import plots_of
 from service.web.numbers import Units, count, exact, plain, with_error
+from service.web.plots.paths import path_plots
 from service.web.plots.plot import SERIES, Axis, Layer, Layers, Plot, Style
 from service.web.site import assets, bundle, hash_of, rendered
 from service.web.tables import Table
@@ -39,6 +42,8 @@ class Finished:
 
     record: JobRecord
     result: Result
+    data: tuple[Dataset, DatasetPreview] | None = None
+    """The dataset that the job names, if there still is one."""
 
 
 def dataset_view(dataset: Dataset, preview: DatasetPreview) -> str:
@@ -69,18 +74,32 @@ def result_values(finished: Finished) -> dict[str, Any]:
     """Return the name of a result's template, and the values that it needs."""
     record, result = finished.record, finished.result
     view = VIEWS[result.kind](result)
+    groups = list(view.groups)
+    if isinstance(result, ModelResult) and groups:
+        groups[0] = replace(groups[0], plots=[*_record_and_path(finished), *groups[0].plots])
+    label = None if finished.data is None else finished.data[0].label
+    labels = [f.label for f in view.figures] + [p.title for g in groups for p in g.plots]
     return {
         **{part.name: getattr(view, part.name) for part in fields(view)},
         "record": record,
-        "title": record.labels.get("name") or record.id,
+        "title": record.labels.get("name") or label or record.id,
         "subtitle": f"{view.subtitle}; computed in {plain(result.provenance.seconds, 2)} s",
-        "groups": [
-            {"name": g.name, "title": g.title, "plots": _drawn(g.plots)} for g in view.groups
-        ],
+        "groups": [{"name": g.name, "title": g.title, "plots": _drawn(g.plots)} for g in groups],
         "provenance": result.provenance,
         "kind": result.kind,
+        "entries": explained(labels),
         **view.more,
     }
+
+
+def _record_and_path(finished: Finished) -> Iterator[Plot]:
+    """Draw the record and a path of the model, or the path alone."""
+    assert isinstance(finished.result, ModelResult)
+    units = sentences.units_of_result(finished.result)
+    if finished.data is None:
+        return path_plots(finished.result, units)
+    record = partial(_course, *finished.data, units)
+    return path_plots(finished.result, units, finished.data[1], record)
 
 
 def comparison_view(first: Finished, second: Finished) -> str:

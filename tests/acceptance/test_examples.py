@@ -87,7 +87,7 @@ def run(served: Served, *command: str, seconds: float = 120) -> str:
 def test_the_script_with_the_client_prints_the_model(served: Served) -> None:
     printed = run(served, sys.executable, "examples/with_client.py")
     assert "b_x: x^3" in printed
-    assert re.search(r"mean time from -1 to 1: 3\d(\.\d)? \[", printed)
+    assert re.search(r"mean time from -1 to 1: 3\d(\.\d)? \(", printed)
     found, wrong = printed.split("degree 2 at most")
     assert found.count(": like the record") == 2
     assert re.search(r"between the wells: record 14, 95 % .*: UNLIKE THE RECORD", wrong)

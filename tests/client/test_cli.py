@@ -44,7 +44,7 @@ def test_a_file_is_identified_watched_listed_and_kept(served: Served, tmp_path: 
         "b_x = ",
         "x^3",
         "relaxation time",
-        "mean time -1 → 1",
+        "mean time −1.00 → 1.00",
         "Kramers",
     ):
         assert shown in done.stdout
@@ -73,7 +73,7 @@ def test_every_kind_is_started_and_shown_in_words(served: Served) -> None:
     for command, shown in (
         (["roll", FILE, "--count", "3", "--share", "0.5"], "3 windows, t = 0 to 300"),
         (["sweep", FILE, *two], "library.polynomial_degree = 3: b_x = "),
-        (["generator", *model], "mean time -1 → 1  41.03"),
+        (["generator", *model], "mean time −1.00 → 1.00  41.03"),
     ):
         done = run(served.url, *command, "--quiet")
         assert done.exit_code == 0, done.output

@@ -298,6 +298,8 @@ class TestPages:
         assert model._repr_latex_() == f"$\\displaystyle {model.to_latex()}$"
         assert r"a_{x x} &= \left(2.00 \pm 0.10\right)" in model.to_latex()
         assert "b_{x} &= -1 \\, x" in model.to_latex(errors=False)
+        small = Model(result({"x": {"x": -1.5e-7}}, {"x,x": {"1": 1.0}}))
+        assert r"b_{x} &= -1.5 \cdot 10^{-7} \, x" in small.to_latex()
 
     def test_what_is_shown_is_short(self) -> None:
         curve = {"times": list(range(1000)), "values": list(range(1000))}
@@ -311,8 +313,8 @@ class TestPages:
             assert len(repr(shown)) < 300
             assert " at 0x" not in repr(shown)
         assert repr(rolling()) == (
-            "<Rolling 2 windows, t = 0 to 3; spectral gap 2 [1, 3] to 1 [0.5, 2]; "
-            "trend: a factor of 0.5>"
+            "<Rolling 2 windows, t = 0 to 3; spectral gap 2.0 (1.0 to 3.0) to 1.00 (0.50 to 2.00); "
+            "trend: a factor of 0.5000>"
         )
 
     def test_of_a_model_alone_it_is_not_said_that_it_has_no_law(self) -> None:

@@ -19,6 +19,8 @@ RELAXATIONS = 5.0
 """Longest lag in relaxation times."""
 ROOM = 10.0
 """Shortest record in longest lags, so that its blocks are nearly independent."""
+PIECE = 4.0
+"""Shortest piece without a gap in longest lags."""
 FEWEST, MOST_BLOCKS = 10, 100
 THINNING = 8
 TESTED = (2, 4, 8, 16)
@@ -72,7 +74,8 @@ def compare_autocorrelation(
 
     Parameters
     ----------
-    data : samples of the record on an even clock
+    data : samples of the record on an even clock, in pieces that the record's own gaps end, or of
+        at least twenty relaxation times (`sample_blocks.thinned`)
     observable : observable of the variable
     variable : number of the variable
     functions : correlation functions of the model
@@ -80,12 +83,17 @@ def compare_autocorrelation(
     duration : length of the whole record [time]
     """
     reach = RELAXATIONS * relaxation
-    room = min(reach, data.longest * data.step / 4)
-    if duration < ROOM * reach or room < relaxation:
+    room = min(reach, data.longest * data.step / PIECE)
+    if duration < ROOM * reach:
         return not_compared(
-            f"the blocks that are compared (up to {data.longest * data.step:.4g} of "
-            f"{duration:.4g} units of time) are too short "
-            f"for a relaxation time of {relaxation:.4g}"
+            f"the time series ({duration:.4g}) is too short for a relaxation time of "
+            f"{relaxation:.4g}; {ROOM * RELAXATIONS:.0f} relaxation times are needed"
+        )
+    if room < relaxation:
+        return not_compared(
+            f"the longest evenly sampled piece without a gap ({data.longest * data.step:.4g}) is "
+            f"too short for a relaxation time of {relaxation:.4g}; {PIECE:.0f} relaxation times "
+            "are needed"
         )
     unit = max(1, int(room / data.step / LAGS))
     lags = np.arange(0, min(LAGS, int(room / data.step) // unit) + 1) * unit

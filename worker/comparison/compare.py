@@ -16,7 +16,7 @@ from worker.comparison.conditional_moments import (
     birth_death_chain,
     plane_prediction,
 )
-from worker.comparison.sample_blocks import MOST, EvenSamples, gather
+from worker.comparison.sample_blocks import MOST, EvenSamples, gather, thinned
 from worker.generator.linear.process import linear_view
 from worker.generator.plane.grid_refinement import Solution
 from worker.generator.quantities.outcomes import Reason
@@ -105,8 +105,9 @@ def compare(
         findings = tuple(_density_findings(distance))
         return Comparison((), (), distance, sample.share, reason, findings)
     tests = tuple(lag_tests(sample, prediction, longest, _first_lag(answer, sample.step)))
+    slow = sample if relaxation is None else thinned(data, sample.step, relaxation, most)
     autocorrelations = tuple(
-        _autocorrelations(sample, prediction, generator, relaxation, scales[0].duration)
+        _autocorrelations(slow, prediction, generator, relaxation, scales[0].duration)
     )
     findings = (*_findings(tests, autocorrelations), *_density_findings(distance))
     reason = None if tests else _too_short(scales[0])

@@ -14,6 +14,8 @@ Integers = NDArray[np.int64]
 MOST = 500_000
 """Most samples that are used."""
 STRETCHES = 100
+RESOLUTION = 64
+"""Fewest samples in a relaxation time of a thinned record; its autocorrelation has 8 lags there."""
 EVEN = 0.02
 """Relative difference from the median step up to which a step is even, as in `Windows.even`."""
 
@@ -41,7 +43,27 @@ class EvenSamples:
         return int(np.max(self.runs[:, 1] - self.runs[:, 0], initial=1)) - 1
 
 
-def gather(data: Trajectories, step: float, longest_lag: int, most: int = MOST) -> EvenSamples:
+def thinned(data: Trajectories, step: float, relaxation: float, most: int = MOST) -> EvenSamples:
+    """Gather samples for lags of relaxation times: every k-th, so that long pieces are few samples.
+
+    They are all of the record where every k-th sample is at most `most`, and relaxation times in
+    stretches of 20 and more where k is limited by RESOLUTION.
+
+    Parameters
+    ----------
+    data : record
+    step : median sampling interval of the record [time]
+    relaxation : slowest relaxation time of the model [time]
+    most : number of samples at most
+    """
+    total = int((data.segments[:, 1] - data.segments[:, 0]).sum())
+    every = max(1, min(-(-total // most), int(relaxation / step / RESOLUTION)))
+    return gather(data, step, int(np.ceil(relaxation / step)), most, every)
+
+
+def gather(
+    data: Trajectories, step: float, longest_lag: int, most: int = MOST, every: int = 1
+) -> EvenSamples:
     """Gather up to `most` samples, in stretches of at least twenty longest lags where possible.
 
     Parameters
@@ -50,23 +72,24 @@ def gather(data: Trajectories, step: float, longest_lag: int, most: int = MOST) 
     step : median sampling interval of the record [time]
     longest_lag : longest lag of the comparison [steps]
     most : number of samples at most
+    every : number k of the k-th samples that are taken
     """
-    taken = pieces(data.segments, longest_lag, most)
-    states, runs, steps, position = [], [], 0, 0
+    taken = pieces(data.segments, longest_lag, most * every)
+    states, runs, steps, position, clock = [], [], 0, 0, step * every
     for start, stop in taken:
-        times = np.asarray(data.times[start:stop])
-        even = np.abs(np.diff(times) - step) <= EVEN * step
-        states.append(np.asarray(data.states[start:stop], dtype=np.float64))
+        times = np.asarray(data.times[start:stop:every])
+        even = np.abs(np.diff(times) - clock) <= EVEN * clock
+        states.append(np.asarray(data.states[start:stop:every], dtype=np.float64))
         steps += len(even)
         edges = np.flatnonzero(np.diff(np.concatenate([[0], even.astype(np.int8), [0]])))
         runs.append(edges.reshape(-1, 2) + np.array([position, position + 1]))
-        position += stop - start
+        position += len(times)
     found = np.concatenate(runs) if runs else np.zeros((0, 2), dtype=np.int64)
     total = int((data.segments[:, 1] - data.segments[:, 0]).sum())
     in_runs = int((found[:, 1] - found[:, 0] - 1).sum())
     gathered = np.concatenate(states) if states else np.zeros((0, data.dimension))
     share, even_share = position / total if total else 0.0, in_runs / steps if steps else 0.0
-    return EvenSamples(gathered, found.astype(np.int64), step, share, even_share)
+    return EvenSamples(gathered, found.astype(np.int64), clock, share, even_share)
 
 
 def pieces(segments: Integers, longest_lag: int, most: int) -> list[tuple[int, int]]:

@@ -54,9 +54,25 @@ Floats = NDArray[np.float64]
 NONE = Intervals({})
 
 
-def analysis_of(report: GeneratorReport, intervals: Intervals | None) -> results.GeneratorAnalysis:
-    """Everything that the report says, with intervals where there are any."""
+def analysis_of(
+    report: GeneratorReport,
+    intervals: Intervals | None,
+    transitions: Sequence[tuple[int, int] | None] = (),
+) -> results.GeneratorAnalysis:
+    """Write everything that the report says, with intervals where there are any.
+
+    Parameters
+    ----------
+    report : analysis of the generator
+    intervals : confidence intervals; None without sampled models
+    transitions : transitions of each passage in the data, and back; empty without data
+    """
     spread = intervals or NONE
+    passages = (
+        *(_passage(p, spread, "passages", i) for i, p in enumerate(report.passages)),
+        *(_between(p, spread, "between", i) for i, p in enumerate(report.between)),
+    )
+    seen = transitions or (None,) * len(passages)
     return results.GeneratorAnalysis(
         ergodic=report.ergodic,
         reason=sentences(report.reason),
@@ -74,9 +90,9 @@ def analysis_of(report: GeneratorReport, intervals: Intervals | None) -> results
         power_spectrum=_power_spectrum(report, spread),
         fixed_points=fixed_points_of(report, spread),
         barriers=barriers_of(report, spread),
-        passages=(
-            *(_passage(p, spread, "passages", i) for i, p in enumerate(report.passages)),
-            *(_between(p, spread, "between", i) for i, p in enumerate(report.between)),
+        passages=tuple(
+            p if n is None else p.model_copy(update={"transitions": n[0]})
+            for p, n in zip(passages, seen, strict=True)
         ),
         committors=tuple(
             _committor(c, spread, "committors", i) for i, c in enumerate(report.committors)

@@ -20,7 +20,7 @@ def generator_of(analysed: Analysed | None) -> results.GeneratorAnalysis:
     """Write the analysis of a model, or that none was asked for."""
     if analysed is None:
         return results.GeneratorAnalysis(ergodic=None, reason=MODEL_ONLY)
-    return analysis_of(analysed.generator, analysed.spread)
+    return analysis_of(analysed.generator, analysed.spread, analysed.transitions)
 
 
 def all_findings(

@@ -196,8 +196,7 @@ def _closed(
     interval = reflecting_interval(model, request.observed_range)
     if interval is None:
         raise NoFiniteRangeError(
-            "reflecting boundaries need a finite interval; give a finite domain or an observed "
-            "range"
+            "reflecting boundaries need a finite interval; give a finite domain"
         )
     inner, landscape = analysed_on_the_line(replace(model, bounds=interval), request)
     return with_reflecting_ends(report, inner), landscape

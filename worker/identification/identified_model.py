@@ -1,13 +1,14 @@
 """The identified model in the data's own units, with its errors and checks."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.checks.markov_tests import score_tests
+from worker.identification.checks.markov_tests import STAGES, ScoreSums, score_sums, stage_of
 from worker.identification.checks.residual_sums import ResidualSums, measure_residuals
 from worker.identification.checks.residuals import ResidualMoments
 from worker.identification.data.library import Library
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 from worker.identification.component_fit import ComponentFit, component_of, sparse_component
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 Bounds = tuple[Range, ...]
 
@@ -225,11 +227,7 @@ def _model_of_problem(problem: Problem, settings: Settings, n_draws: int) -> Ide
         process=_process(problem, fit.coefficients, fit.tensor, bounds),
         draws=_draws(problem, fit, bounds, n_draws, settings.seed),
         findings=(
-            *(
-                f
-                for f in findings(fit, problem)
-                if noise != "none" or f.code != "measurement-noise"
-            ),
+            *findings(fit, problem, noise),
             *wrong_drift(misfit, names[0]),
         ),
         residuals=dict(zip(names, fit.residuals, strict=True)),
@@ -252,12 +250,19 @@ def with_scores(problem: Problem, fit: Fit) -> Fit:
     """Add tests of what the drift leaves out; for several variables they are made already."""
     if problem.library.dimension > 1:
         return fit
-    drift, diffusion = fit.coefficients[0], fit.tensor[0, 0]
+    longest = longest_duration(problem.data) / problem.space.time
+    sums = score_sums_of(problem, fit, partial(stage_of, longest=longest))
+    return replace(fit, scores=(sums.tests(fit.tensor[0, 0], fit.tensor[0, 0]),))
+
+
+def score_sums_of(
+    problem: Problem, fit: Fit, stage: Callable[[Floats], Integers], n_stages: int = STAGES
+) -> ScoreSums:
+    """Sum what the drift of one variable leaves out, by stretch; see `markov_tests.score_sums`."""
     rule = fit.rule.of_residuals
     windows = walk(problem, rule, 1, at_most=WINDOWS_FOR_SCORES)
-    longest = longest_duration(problem.data) / problem.space.time
-    return replace(
-        fit, scores=(score_tests(windows, rule, problem.library, drift, diffusion, longest),)
+    return score_sums(
+        windows, rule, problem.library, fit.coefficients[0], fit.tensor[0, 0], stage, n_stages
     )
 
 

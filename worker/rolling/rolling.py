@@ -16,10 +16,10 @@ from worker.identification.estimation.estimator import identify
 from worker.identification.estimation.noise_correction import NoiseHandling
 from worker.identification.estimation.problem import Problem
 from worker.identification.findings.finding import Finding
-from worker.identification.findings.residuals import check_paths, moving_baseline
-from worker.identification.identified_model import with_scores
+from worker.identification.findings.residuals import check_paths
 from worker.identification.selection.best_subset import Estimate
 from worker.identification.sums.rules import RuleName
+from worker.rolling.checks import checks_of
 from worker.rolling.spectral_gaps import Gap, gaps_of
 from worker.rolling.window_models import (
     EstimatedFixedPoint,
@@ -162,7 +162,10 @@ def roll(
     ]
     trend, reason = _trend(found, windows)
     variance = float(identified.noise_variances[0]) * scales.unit**2
-    findings = (*moving_baseline(with_scores(problem, identified)), *_findings(found, trend))
+    findings = (
+        *checks_of(problem, identified, windows, fits, noise),
+        *_findings(found, trend),
+    )
     name = identified.rule.name
     return Rolling(tuple(found), trend, reason, name, scales.time, variance, findings)
 

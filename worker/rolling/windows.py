@@ -68,7 +68,7 @@ def moving_windows(
             "Rolling windows need a single time series, and the dataset has "
             f"{len(trajectories)} trajectories.",
             hints=(
-                "Upload one trajectory on its own, or omit id_column if all rows belong to one "
+                "Upload one trajectory on its own, or set id_column=none if all rows belong to one "
                 "time series.",
             ),
         )

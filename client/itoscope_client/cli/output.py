@@ -12,8 +12,8 @@ import click
 from itoscope_client.client import Client
 from itoscope_client.errors import ItoscopeError, JobCancelled, JobFailed, Problem, Unreachable
 from itoscope_client.models.display import missing_distribution_reason, relaxation_rows
-from itoscope_client.models.estimates import interval, rounded
 from itoscope_client.models.model import Model
+from itoscope_client.models.numbers import exact, measured, plain, power_of_ten, with_interval
 from itoscope_client.models.rolling import Rolling, in_words
 from itoscope_client.models.sweep import Sweep
 from itoscope_client.waiting import WaitingTimedOut
@@ -122,9 +122,13 @@ def of_model(model: Model) -> str:
             ("term", "value", "± std. error", f"{100 * confidence:g} % interval", "probability")
         ]
     for term in model.active_terms:
-        error = "" if term.std_error is None else f"± {term.std_error:.2g}"
+        value, error = exact(term.value, 4), ""
+        if term.std_error:
+            value, spread, exponent = measured(term.value, term.std_error)
+            power = power_of_ten(exponent)
+            value, error = value + power, f"± {spread}{power}"
         likely = "" if term.probability is None else f"{100 * term.probability:.0f} %"
-        rows.append((term.name, rounded(term.value, term.ci), error, interval(term.ci), likely))
+        rows.append((term.name, value, error, with_interval(term.value, term.ci)[1], likely))
     # A model that was given has neither errors nor probabilities.
     filled = [k for k in range(len(rows[0])) if any(row[k] for row in rows[1:])]
     lines += _aligned([tuple(row[k] for k in filled) for row in rows], numbers=True)
@@ -142,8 +146,7 @@ def of_rolling(rolling: Rolling) -> str:
         if gap.value is None:
             rows.append((_window(rolling, n), "–", str(gap), "", ""))
             continue
-        shown = (rounded(gap.value, gap.ci), interval(gap.ci))
-        rows.append((_window(rolling, n), *shown, rounded(time.value, time.ci), interval(time.ci)))
+        rows.append((_window(rolling, n), *gap.texts, *time.texts))
     lines = ["", f"  {in_words(rolling)}", "", *_aligned(rows)]
     if every > 1:
         lines.append(f"(one in {every} of {count} windows; --json prints all)")
@@ -187,20 +190,24 @@ def _facts(model: Model) -> list[str]:
         return [f"no stationary distribution: {missing_distribution_reason(model)}"]
     rows: list[tuple[str, ...]] = [(*row, "") for row in relaxation_rows(model)]
     for passage in model.passages:
-        time, kramers = passage.mean_time, passage.kramers
-        beside = "" if kramers.value is None else f"Kramers' formula: {rounded(kramers.value)}"
-        shown = rounded(time.value, time.ci) if time.value is not None else f"none: {time.reason}"
+        time = passage.mean_time
+        shown, interval = (f"none: {time.reason}", "") if time.value is None else time.texts
         name = f"mean time {_place(passage.start)} → {_place(passage.end)}"
-        rows.append((name, shown, interval(time.ci), beside))
+        rows.append((name, shown, interval, passage.note))
     return [line.rstrip() for line in _aligned(rows)]
 
 
 def _place(place: Any) -> str:
     if isinstance(place, Mapping):
-        return " ".join(f"{name} in {interval((ends[0], ends[1]))}" for name, ends in place.items())
+        return " ".join(f"{name} in {_interval(*ends)}" for name, ends in place.items())
     if isinstance(place, int | float):
-        return f"{place:.3g}"
-    return f"({', '.join(f'{x:.3g}' for x in place)})"
+        return plain(place, 3)
+    return f"({', '.join(plain(x, 3) for x in place)})"
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    lower, upper = "−∞" if low is None else plain(low, 3), "∞" if high is None else plain(high, 3)
+    return f"[{lower}, {upper}]"
 
 
 def _window(rolling: Rolling, n: int) -> str:

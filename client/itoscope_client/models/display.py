@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from html import escape
 
 from itoscope_client.models.document import ModelDocument, Summand
-from itoscope_client.models.estimates import index_of, interval, rounded
+from itoscope_client.models.estimates import index_of
+from itoscope_client.models.numbers import plain, with_interval
 from itoscope_client.models.terms import as_factor
 
 _POWER = re.compile(r"\^(-?\w+(?:\.\d+)?)")
@@ -37,9 +38,9 @@ def relaxation_rows(model: ModelDocument) -> list[tuple[str, str, str]]:
     if not len(model.relaxation_times):
         return []
     ci = model.relaxation_interval
-    rows = [("relaxation time", rounded(model.relaxation_times[0], ci), interval(ci))]
+    rows = [("relaxation time", *with_interval(float(model.relaxation_times[0]), ci))]
     period = model.document["generator"]["spectrum"]["eigenvalues"][0].get("period")
-    return rows if period is None else [*rows, ("period", rounded(period), "")]
+    return rows if period is None else [*rows, ("period", plain(period), "")]
 
 
 def _equations(model: ModelDocument) -> list[str]:
@@ -55,7 +56,7 @@ def _sum(summands: Sequence[Summand]) -> str:
     """Write terms with the signs between them: `(0.87 ± 0.09) x − (0.92 ± 0.08) x³`."""
     text = ""
     for sign, size, term in summands:
-        coefficient = f"({size})" if "±" in size else size
+        coefficient = f"({size})" if "±" in size and size[0] != "(" else size
         text += f" {sign} " if text else sign
         text += coefficient if term == "1" else f"{coefficient} {symbol(as_factor(term))}"
     return text.replace("-", "−") or "0"
@@ -68,13 +69,13 @@ def symbol(text: str) -> str:
 
 def _times(model: ModelDocument) -> str:
     unit = (model.document.get("data") or {}).get("time_unit")
-    rows = relaxation_rows(model)
+    rows: list[tuple[str, ...]] = [*relaxation_rows(model)]
     for passage in model.passages:
         time = passage.mean_time
         start, end = passage.start, passage.end
         if time.value is not None and isinstance(start, float) and isinstance(end, float):
-            name = f"mean time {start:.3g} → {end:.3g}"
-            rows.append((name, rounded(time.value, time.ci), interval(time.ci)))
+            name = f"mean time {plain(start, 3)} → {plain(end, 3)}"
+            rows.append((name, *time.texts, passage.note))
     if not rows:
         if model.ergodic is not False:
             return ""

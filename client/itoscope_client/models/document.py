@@ -14,8 +14,8 @@ from itoscope_client.models.estimates import (
     index_of,
     passage_of,
     terms_of,
-    with_error,
 )
+from itoscope_client.models.numbers import exact, with_error
 from itoscope_client.models.process import Process, process_of
 from itoscope_client.models.spelling import in_symbols, renamed
 
@@ -229,7 +229,8 @@ class ModelDocument:
 
 
 def _summand(term: Term, first: bool, errors: bool) -> Summand:
-    size = with_error(abs(term.value), term.std_error if errors else None)
+    value, error = abs(term.value), term.std_error if errors else None
+    size = with_error(value, error) if error else exact(value, 4)
     return "-" if term.value < 0 else "" if first else "+", size, term.term
 
 

@@ -1,7 +1,6 @@
-"""Estimated numbers with their errors, and numbers as text with as many digits as these justify."""
+"""Estimated numbers with their errors."""
 
 import base64
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -9,47 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from itoscope_client.models.numbers import with_interval
+
 Floats = NDArray[np.float64]
-
-
-def rounded(value: float | None, ci: tuple[float | None, float | None] | None = None) -> str:
-    """Write a number with two digits of its interval's half-width, or else with four digits."""
-    if value is None or not math.isfinite(value):
-        return "–"
-    low, high = ci or (None, None)
-    width = (high - low) / 2 if low is not None and high is not None else 0.0
-    if width > 0 and value != 0 and math.isfinite(width):
-        digits = min(
-            9, max(1, 2 + math.floor(math.log10(abs(value))) - math.floor(math.log10(width)))
-        )
-        return f"{value:.{digits}g}" if abs(value) < 10**digits or digits > 5 else f"{value:.4g}"
-    return f"{value:.4g}"
-
-
-def interval(ci: tuple[float | None, float | None] | None) -> str:
-    """Write an interval as `[0.69, 1.06]`, with ∞ for an open end."""
-    if ci is None:
-        return ""
-    low, high = ci
-    digits = 3
-    if low is not None and high is not None and high > low:
-        largest = max(abs(low), abs(high))
-        digits = min(
-            9, max(3, 2 + math.floor(math.log10(largest)) - math.floor(math.log10(high - low)))
-        )
-    lower = "−∞" if low is None else f"{low:.{digits}g}"
-    upper = "∞" if high is None else f"{high:.{digits}g}"
-    return f"[{lower}, {upper}]"
-
-
-def with_error(value: float, std_error: float | None) -> str:
-    """Write a number with its standard error as `0.87 ± 0.09`, with two digits of the error."""
-    if not std_error or not math.isfinite(std_error):
-        return f"{value:.4g}"
-    decimals = 1 - math.floor(math.log10(std_error))
-    if -3 <= decimals <= 6:
-        return f"{value:.{max(0, decimals)}f} ± {std_error:.{max(0, decimals)}f}"
-    return f"{rounded(value, (value - std_error, value + std_error))} ± {std_error:.2g}"
 
 
 Ends = tuple[float | None, float | None]
@@ -67,9 +28,15 @@ class Estimate:
         return float("nan") if self.value is None else self.value
 
     def __str__(self) -> str:
+        value, interval = self.texts
+        return f"{value} ({interval})" if interval else value
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """The number and its interval as text, or the reason and nothing."""
         if self.value is None:
-            return self.reason or "none"
-        return f"{rounded(self.value, self.ci)}{f' {interval(self.ci)}' if self.ci else ''}"
+            return self.reason or "none", ""
+        return with_interval(self.value, self.ci)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +51,20 @@ class Passage:
     """Mean first-passage time by the Eyring–Kramers formula [time]."""
     document: Mapping[str, Any] = field(repr=False)
     """The result's entry, with standard deviation, quantiles and distribution."""
+
+    @property
+    def transitions(self) -> int | None:
+        """Number of these passages observed in the data; None where they were not counted."""
+        return self.document.get("transitions")
+
+    @property
+    def note(self) -> str:
+        """Kramers' formula and the number of transitions in the data, where they are known."""
+        seen = self.transitions
+        said = [] if self.kramers.value is None else [f"Kramers' formula: {self.kramers.texts[0]}"]
+        if seen is not None and self.mean_time.value is not None:
+            said.append(f"{seen or 'no'} transition{'' if seen < 2 else 's'} in the data")
+        return "; ".join(said)
 
     def __float__(self) -> float:
         return float(self.mean_time)

@@ -24,6 +24,9 @@ _BINDING = {"+": 1, "-": 1, "*": 2, "/": 4, "^": 3}
 """How closely an operation binds; a fraction and a function need no parentheses around them."""
 _ALONE = 4
 
+_POWER = re.compile("× 10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
+_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+
 
 def equations(model: ModelDocument, *, errors: bool) -> str:
     """Write drift and diffusion as lines of an `aligned` environment.
@@ -98,8 +101,10 @@ def _bracketed(text: str) -> str:
 def _sum(summands: Sequence[Summand]) -> str:
     text = ""
     for sign, size, term in summands:
-        coefficient = _number(size.replace("±", "\\pm"))
-        if "±" in size:
+        coefficient = _POWER.sub(
+            lambda power: f"\\cdot 10^{{{power[1].translate(_DIGITS)}}}", size.replace("±", "\\pm")
+        )
+        if "±" in size and size[0] != "(":
             coefficient = _bracketed(coefficient)
         text += f" {sign} " if text else sign
         if term != "1":

@@ -12,6 +12,7 @@ from itoscope_client.errors import NoModel
 from itoscope_client.models import display, latex, plots
 from itoscope_client.models.document import Floats, ModelDocument
 from itoscope_client.models.estimates import Passage
+from itoscope_client.models.numbers import with_interval
 from itoscope_client.models.simulation import draw, simulated
 
 Ask = Callable[["Model", Any, Any], Passage]
@@ -137,7 +138,11 @@ class Model(ModelDocument):
 
     def __repr__(self) -> str:
         times = self.relaxation_times
-        slowest = f"; relaxation time {times[0]:.4g}" if len(times) else ""
+        slowest = (
+            f"; relaxation time {with_interval(float(times[0]), self.relaxation_interval)[0]}"
+            if len(times)
+            else ""
+        )
         return f"<Model {'; '.join(self.equations)}{slowest}>"
 
     def _repr_html_(self) -> str:

@@ -5,8 +5,8 @@ from html import escape
 from typing import Any
 
 from itoscope_client.errors import JobFailed, needed
-from itoscope_client.models.estimates import rounded
 from itoscope_client.models.model import Ask, Model
+from itoscope_client.models.numbers import with_interval
 
 
 class Sweep:
@@ -146,4 +146,6 @@ def _outcome(model: Model | None, item: Mapping[str, Any]) -> str:
     found = "; ".join(model.equations)
     if not len(times):
         return found
-    return f"{found}; relaxation time {rounded(times[0], model.relaxation_interval)}"
+    return (
+        f"{found}; relaxation time {with_interval(float(times[0]), model.relaxation_interval)[0]}"
+    )

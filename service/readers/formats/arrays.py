@@ -16,6 +16,10 @@ from service.readers.table import Column, Floats, Lines, Record, Table, Variable
 _DT_NAMES = frozenset(
     {"dt", "delta_t", "deltat", "time_step", "timestep", "sampling_interval", "sampling_period"}
 )
+_RATE_NAMES = frozenset(
+    {"fs", "fps", "rate", "sampling_rate", "sample_rate", "samplerate", "frame_rate", "framerate"}
+    | {"sfreq", "srate", "sampling_frequency", "sample_freq", "frequency"}
+)
 _NUMBERED = re.compile(
     r"(?:arr|array|traj|trajectory|track|run|path|x|sample|series)?_?\d+\Z", re.IGNORECASE
 )
@@ -81,6 +85,9 @@ def record_of_bundle(
     for name, array in scalars.items():
         if name.lower() in _DT_NAMES and float(array.reshape(-1)[0]) > 0:
             notes.dt_in_file = (float(array.reshape(-1)[0]), None, name)
+        if name.lower() in _RATE_NAMES and float(array.reshape(-1)[0]) > 0:
+            value = float(f"{1 / float(array.reshape(-1)[0]):.15g}")
+            notes.dt_in_file = (value, "s", name)
     shaped = {name: array for name, array in arrays.items() if array.ndim}
     data = {name: array for name, array in shaped.items() if name not in scalars} or shaped
     chosen = layout.state_columns or ()

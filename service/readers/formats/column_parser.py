@@ -13,7 +13,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from service.readers.cells import MISSING, number_of, shown
+from service.readers.cells import MISSING, kind_of, number_of, shown
 from service.readers.errors import UnreadableData, too_large
 from service.readers.evidence import locate, located_all
 from service.readers.formats.dialect import Dialect, is_split_stamp
@@ -26,6 +26,15 @@ from service.readers.timestamps import column_of_stamps
 _FIRST_ROWS = 4
 """Number of rows of which the cells of unread columns are kept, for the report."""
 _COMMENT_HEADS = frozenset(mark[0] for mark in MARKS)
+
+
+class WordsInEmptyColumn(Exception):
+    """A column whose cells were empty in the first lines holds words further on."""
+
+    def __init__(self, column: int) -> None:
+        """Name the column by its index."""
+        super().__init__(column)
+        self.column = column
 
 
 class ColumnParser:
@@ -46,7 +55,7 @@ class ColumnParser:
         self.stamped = [j for j in wanted if dialect.kinds[j] == "stamp"]
         self.worded = [j for j in wanted if dialect.kinds[j] == "text"]
         self.wordy = bool(self.stamped or self.worded)
-        self.ragged = _rows_may_differ(dialect, layout)
+        self.ragged = rows_may_differ(dialect, layout)
         self.numbers: list[Floats] = []
         self.stamps: dict[int, list[list[str]]] = {j: [] for j in self.stamped}
         self.joined: set[int] = set()
@@ -215,6 +224,9 @@ class ColumnParser:
             elif len(cells) > self.limits.columns:
                 raise too_wide(len(cells), number, self.limits)
             picked = range(len(cells)) if self.ragged else self.numeric
+            for j in picked:
+                if not self.ragged and dialect.kinds[j] == "missing":
+                    _refuse_words(cells[j], j, dialect)
             rows.append([_number(cells[j], number, j, dialect) for j in picked])
         width = max(map(len, rows))
         padded = [row + [np.nan] * (width - len(row)) for row in rows]
@@ -283,7 +295,8 @@ def _wanted(dialect: Dialect, layout: Layout) -> set[int]:
     return (wanted & everything) | roles
 
 
-def _rows_may_differ(dialect: Dialect, layout: Layout) -> bool:
+def rows_may_differ(dialect: Dialect, layout: Layout) -> bool:
+    """Return whether rows are trajectories that may have different lengths."""
     numeric = all(kind in ("number", "missing") for kind in dialect.kinds)
     guessed = layout.orientation is None and dialect.names is None and len(dialect.kinds) > 20
     return dialect.ragged and numeric and (layout.orientation == "rows" or guessed)
@@ -308,6 +321,11 @@ def _check_count(number: int, cells: Sequence[str], dialect: Dialect) -> None:
             hints.append("Decimal commas need another delimiter, for instance a semicolon.")
         detail = f"Row {number} has {len(cells)} {what} where {width} are expected."
         raise UnreadableData(detail, *hints)
+
+
+def _refuse_words(cell: str, j: int, dialect: Dialect) -> None:
+    if kind_of(cell, dialect.decimal) == "text":
+        raise WordsInEmptyColumn(j)
 
 
 def _number(cell: str, number: int, j: int, dialect: Dialect) -> float:

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from service.readers.cells import CLOCK, CellKind, kind_of, shown
 from service.readers.errors import UnreadableData
+from service.readers.formats.programs import END_OF_HEADER
 from service.readers.formats.text import Preamble
 from service.readers.names import looks_like_unit
 
@@ -18,9 +19,6 @@ _CANDIDATES: tuple[tuple[str | None, str], ...] = (
     (None, "."),
     (None, ","),
 )
-
-
-_END_OF_HEADER = "***End_of_Header***"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +44,24 @@ class Dialect:
     from_comment: bool
     """Whether the names are in a comment line."""
     preamble: Preamble
+
+    def is_row(self, line: str, *, ragged: bool) -> bool:
+        """Return whether a line has as many cells as a row, and numbers where a row has them."""
+        cells = self.cells(line)
+        if ragged:
+            return all(kind_of(cell, self.decimal) != "text" for cell in cells)
+        if len(cells) != len(self.kinds):
+            return False
+        pairs = [(cell, kind) for cell, kind in zip(cells, self.kinds, strict=True)]
+        wanted = [(cell, kind) for cell, kind in pairs if kind in ("number", "stamp")]
+        found_kinds = [kind_of(cell, self.decimal) for cell, _ in wanted]
+        # A row may hold one faulty cell, which is then named; words in its first cell are none.
+        leading = bool(found_kinds) and pairs[0] == wanted[0] and found_kinds[0] == "text"
+        return not leading and any(kind in ("number", "stamp") for kind in found_kinds)
+
+    def has_words(self, line: str) -> bool:
+        """Return whether a line holds words or signs instead of numbers."""
+        return any(kind_of(cell, self.decimal) == "text" for cell in self.cells(line))
 
     def cells(self, line: str) -> list[str]:
         """Return the stripped cells of a line, without the empty one after a trailing delimiter."""
@@ -79,7 +95,7 @@ def infer(lines: Sequence[tuple[int, str]], preamble: Preamble) -> Dialect:
     body = _body(lines)
     quoted = any('"' in text for text in body)
     delimiter, decimal = _delimiter_of(body, lines[0][1], quoted)
-    rows = [split(text, delimiter, quoted) for text in body]
+    rows = _without_words([split(text, delimiter, quoted) for text in body], decimal)
     trailing = delimiter is not None and all(len(row) > 1 and not row[-1] for row in rows)
     if trailing:
         rows = [row[:-1] for row in rows]
@@ -118,11 +134,17 @@ def _below_the_header_of_a_program(
     lines: Sequence[tuple[int, str]], preamble: Preamble
 ) -> Sequence[tuple[int, str]]:
     """Return the lines after LabVIEW's last `***End_of_Header***`, and keep what stood above."""
-    ends = [k for k, (_, text) in enumerate(lines) if text.startswith(_END_OF_HEADER)]
+    ends = [k for k, (_, text) in enumerate(lines) if text.startswith(END_OF_HEADER)]
     if not ends or ends[-1] + 1 == len(lines):
         return lines
     preamble.comments += [" ".join(text.split()) for _, text in lines[: ends[-1]]]
     return lines[ends[-1] + 1 :]
+
+
+def _without_words(rows: Sequence[list[str]], decimal: str) -> list[list[str]]:
+    """Leave out rows with words where most rows have none: closing lines, headers of segments."""
+    plain = [row for row in rows if all(kind_of(cell, decimal) != "text" for cell in row)]
+    return plain if 2 * len(plain) > len(rows) else list(rows)
 
 
 def _line_above(lines: Sequence[tuple[int, str]], start: int, with_units: bool) -> str | None:
@@ -214,8 +236,7 @@ def _first_data(
         expected = list(zip(found, kinds, strict=False))
         n_numbers = sum(kind in ("number", "stamp") and want == kind for kind, want in expected)
         if n_numbers and not _is_numbered_header(row, found, kinds):
-            short = len(row) < len(kinds) - 1 and not text_rows
-            if short and _is_preamble(lines, number, len(kinds), delimiter, quoted):
+            if _is_above(row, found, kinds, text_rows, lines, number, delimiter, quoted):
                 text_rows.append((number, row))
                 continue
             whole = all(cell.lstrip("+-").isdigit() for cell in row)
@@ -228,12 +249,40 @@ def _first_data(
     )
 
 
+def _is_above(
+    row: Sequence[str],
+    found: Sequence[CellKind],
+    kinds: Sequence[CellKind],
+    text_rows: Sequence[tuple[int, list[str]]],
+    lines: Sequence[tuple[int, str]],
+    number: int,
+    delimiter: str | None,
+    quoted: bool,
+) -> bool:
+    """Return whether a line with numbers stands above the header or above the table."""
+    width = len(kinds)
+    place = next(k for k, (line, _) in enumerate(lines) if line == number)
+    following = [split(text, delimiter, quoted) for _, text in lines[place + 1 : place + 21]]
+    # The first and last year, or the numbers of rows and columns, in a line of their own.
+    counts = len(row) <= 2 and all(cell.isdigit() for cell in row) and not text_rows
+    if counts and width > 2 * len(row) and len(following) > 2:
+        return all(len(other) == width for other in following[: max(3, len(following) // 2)])
+    named = any(
+        kind == "text" and want in ("number", "stamp")
+        for kind, want in zip(found, kinds, strict=False)
+    )
+    short = len(row) < width - 1 and not text_rows
+    words_follow = bool(following) and any(kind_of(x, ".") == "text" for x in following[0])
+    may_be = short or named or (words_follow and len(following[0]) < width)
+    return may_be and _is_preamble(lines, number, width, delimiter, quoted)
+
+
 def _is_preamble(
     lines: Sequence[tuple[int, str]], number: int, width: int, delimiter: str | None, quoted: bool
 ) -> bool:
-    """Return whether a header of full width follows a short line with a number (`Samples: 100`)."""
-    later = [split(text, delimiter, quoted) for line, text in lines if line > number][:20]
-    full = [row for row in later if len(row) >= width]
+    """Return whether a header of full width follows a line with a number (`Samples: 100`)."""
+    later = [split(text, delimiter, quoted) for line, text in lines if line > number][:40]
+    full = [row for row in later if len(row) >= width and any(row)]
     return any(all(kind_of(cell, ".") == "text" for cell in row if cell) for row in full)
 
 
@@ -275,6 +324,11 @@ def _header_and_units(
     if joined is not None:
         preamble.skipped(text_rows[: -len(full)])
         return joined, []
+    _keep_increment([row for _, row in text_rows], preamble)
+    origin = _names_above_units(full)
+    if origin is not None:
+        preamble.skipped(text_rows[: -len(full)])
+        return origin
     units: list[str] = []
     if len(full) > 1 and any(last) and all(looks_like_unit(cell) for cell in last if cell):
         units = [re.sub(r"^[\[({]|[\])}]$", "", cell) for cell in last]
@@ -283,6 +337,22 @@ def _header_and_units(
     names = full[0] if len(full) > 1 and _are_names(full[0], full[1:], width) else full[-1]
     preamble.skipped(text_rows[: len(text_rows) - 1 - bool(units)])
     return names, units
+
+
+def _names_above_units(rows: Sequence[list[str]]) -> tuple[list[str], list[str]] | None:
+    """Return names and units where a row of comments follows them (Origin), else None."""
+    for names, units, _ in zip(rows, rows[1:], rows[2:], strict=False):
+        if all(names) and all(units) and all(map(looks_like_unit, units)):
+            return list(names), [re.sub(r"^[\[({]|[\])}]$", "", cell) for cell in units]
+    return None
+
+
+def _keep_increment(rows: Sequence[Sequence[str]], preamble: Preamble) -> None:
+    """Keep the step of an oscilloscope (Rigol) that stands under `Increment` in the header."""
+    for names, values in pairwise(rows):
+        for name, value in zip(names, values, strict=False):
+            if name.lower() == "increment" and kind_of(value, ".") == "number":
+                preamble.comments.append(f"dt = {value}")
 
 
 def _are_names(row: Sequence[str], others: Sequence[Sequence[str]], width: int) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from service.readers.cells import kind_of
+from service.readers.cells import kind_of, number_of
 from service.readers.columns import record_of
 from service.readers.errors import UnreadableData, too_large
 from service.readers.formats.arrays import record_of_array, record_of_bundle, record_of_list
@@ -32,7 +32,7 @@ def read(path: Path, layout: Layout, limits: Limits, notes: Notes) -> Record:
             f"JSON of more than {limits.json_bytes // 2**20} MiB is not read.",
             "Upload large data as NPY, NPZ, Parquet or CSV.",
         )
-    document = _parsed(path.read_bytes())
+    document = _in_order(_parsed(path.read_bytes()))
     if isinstance(document, dict):
         return _of_object(document, layout, limits, notes)
     if isinstance(document, list):
@@ -45,8 +45,12 @@ def _parsed(body: bytes) -> Any:
         text = body.decode("utf-8-sig")
         return json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
     except json.JSONDecodeError as error:
+        if error.msg == "Extra data" and (rows := _lines(body)) is not None:
+            return rows
         raise UnreadableData(
-            f"The file is not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}."
+            f"The file is not valid JSON: {error.msg} at line {error.lineno}, "
+            f"column {error.colno}.",
+            "Write the file with a JSON library; one document a line (NDJSON) is read, too.",
         ) from None
     except UnicodeDecodeError:
         raise UnreadableData("The file is not valid JSON: it is not in UTF-8.") from None
@@ -54,6 +58,51 @@ def _parsed(body: bytes) -> Any:
         raise UnreadableData("The JSON document is nested too deeply.", _HINT) from None
     except ValueError:
         raise UnreadableData("The JSON document holds a number with too many digits.") from None
+
+
+def _lines(body: bytes) -> list[Any] | None:
+    """Parse a document for each line (NDJSON); None where a line is none."""
+    try:
+        return [
+            json.loads(line, object_pairs_hook=_object, parse_constant=_constant)
+            for line in body.decode("utf-8-sig").splitlines()
+            if line.strip()
+        ]
+    except json.JSONDecodeError:
+        return None
+
+
+def _in_order(document: Any) -> Any:
+    """Return the rows or columns of a document that wraps them, else the document.
+
+    Services wrap rows in an object, and pandas writes a data frame as an object of columns, or
+    of rows, whose members are numbered by the index.
+    """
+    if not isinstance(document, dict) or not document:
+        return document
+    rows = [value for value in document.values() if _are_objects(value)]
+    lists = [value for value in document.values() if isinstance(value, list) and value]
+    if len(rows) == len(lists) == 1:
+        return rows[0]
+    inner = list(document.values())
+    keys = list(inner[0]) if isinstance(inner[0], dict) else []
+    if not keys or not all(isinstance(value, dict) and list(value) == keys for value in inner):
+        return document
+    by_row = all(key.isdigit() for key in document)
+    index = list(document) if by_row else keys
+    if not all(key.isdigit() for key in index):
+        return document
+    columns = (
+        {name: [row[name] for row in inner] for name in keys}
+        if by_row
+        else {name: list(column.values()) for name, column in document.items()}
+    )
+    # The index is the time where it is one; `index` is a word for the number of a row.
+    return {"index": [int(key) for key in index], **columns}
+
+
+def _are_objects(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
 
 
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -156,6 +205,10 @@ def _column(values: list[Any], name: str, position: int, where: str, notes: Note
         words = ["" if value is None else value for value in values]
         if kind_of(present[0].strip(), ".") == "stamp":
             return column_of_stamps(words, position, name, Lines(), notes)
+        kinds = {kind_of(word.strip(), ".") for word in words}
+        if kinds <= {"number", "missing"} and "number" in kinds:
+            found = [number_of(word.strip(), ".") for word in words]
+            return Column(position, name, "number", _numbers(found, where), split_unit(name)[1])
         labels: dict[str, int] = {}
         codes = [-1 if value is None else labels.setdefault(value, len(labels)) for value in values]
         return Column(position, name, "text", np.asarray(codes, np.int64), labels=tuple(labels))

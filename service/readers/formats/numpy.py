@@ -22,6 +22,12 @@ _HEADERS: dict[tuple[int, int], Callable[..., Any]] = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
+_CONVERSIONS = {
+    "M": "Save the time since the first stamp: (t - t[0]) / numpy.timedelta64(1, 's').",
+    "m": "Save the durations as numbers: t / numpy.timedelta64(1, 's').",
+    "c": "Save real and imaginary part, z.real and z.imag, as two arrays.",
+    "V": "Save its fields as arrays: numpy.savez(file, **{n: a[n] for n in a.dtype.names}).",
+}
 _PIECE = 2**20
 
 
@@ -74,7 +80,7 @@ def as_floats(array: npt.NDArray[Any], what: str) -> Floats:
         raise UnreadableData(
             f"{what.capitalize()} holds {kinds[array.dtype.kind]} (dtype {str(array.dtype)[:40]}); "
             "real numbers are needed.",
-            "Convert it by array.astype(float); upload calendar time stamps as CSV or Parquet.",
+            _CONVERSIONS.get(array.dtype.kind, "Convert it by array.astype(float)."),
         )
     whole = array.dtype.kind in "iu" and array.size
     if whole and max(int(array.max()), -int(array.min())) > LARGEST_EXACT:

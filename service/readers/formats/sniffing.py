@@ -22,6 +22,8 @@ _MAGIC: tuple[tuple[bytes, Format], ...] = (
     (b"MATLAB 5.0 MAT-file", "mat"),
 )
 
+_HTML = (b"<!doctype html", b"<html", b"<table")
+_EXPORT_SHEET = "Open it in a spreadsheet program and export the sheet as CSV."
 _EXPORT = "Export the arrays as NPZ, Parquet or CSV."
 _INSIDE = "Decompress it first, or upload Parquet, which is compressed inside."
 _FOREIGN: tuple[tuple[bytes, str, str], ...] = (
@@ -44,7 +46,10 @@ _FOREIGN: tuple[tuple[bytes, str, str], ...] = (
 
 _SPELLINGS: tuple[tuple[Format | None, str], ...] = (
     ("csv", "text/csv application/csv text/plain text/tab-separated-values"),
-    ("json", "application/json text/json"),
+    (
+        "json",
+        "application/json text/json application/x-ndjson application/jsonl",
+    ),
     ("npy", "application/x-npy"),
     ("npz", "application/x-npz"),
     ("parquet", "application/vnd.apache.parquet application/x-parquet"),
@@ -56,7 +61,7 @@ _SPELLINGS: tuple[tuple[Format | None, str], ...] = (
 )
 _MEDIA_TYPES = {name: form for form, names in _SPELLINGS for name in names.split()}
 _EXTENSIONS: dict[str, Format] = {f".{form}": form for form in get_args(Format) if form != "csv"}
-_EXTENSIONS[".feather"] = "arrow"
+_EXTENSIONS |= {".feather": "arrow", ".ndjson": "json", ".jsonl": "json"}
 
 
 def media_type_of(form: str) -> str:
@@ -91,6 +96,16 @@ def format_of(head: bytes, media_type: str | None, filename: str | None) -> Form
             "the file may be cut or mislabelled.",
             ACCEPTED,
         )
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:15].lower().startswith(_HTML):
+        raise unsupported(
+            "The upload is an HTML page, not a table in text.", _EXPORT_SHEET, ACCEPTED
+        )
+    if _looks_xyz(head):
+        raise unsupported(
+            "The upload is an XYZ file of atoms, which has no table.",
+            "Write positions as CSV with columns frame, atom, x, y and z.",
+            ACCEPTED,
+        )
     if not head.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\x00" in head:
         raise unsupported("The upload is binary, in an unknown format.", ACCEPTED)
     if declared is not None:
@@ -116,6 +131,15 @@ def _is_archive_of_files(head: bytes) -> bool:
     name = head[30 : 30 + int.from_bytes(head[26:28], "little")]
     office = (b"[Content_Types].xml", b"_rels/", b"mimetype", b"docProps/", b"xl/", b"META-INF/")
     return not name.endswith(b".npy") and not name.startswith(office)
+
+
+def _looks_xyz(head: bytes) -> bool:
+    """Return whether text begins with a number of atoms, a title, and an element with positions."""
+    lines = head.splitlines()[:3]
+    if len(lines) < 3 or not lines[0].strip().isdigit():
+        return False
+    cells = lines[2].split()
+    return len(cells) >= 4 and cells[0].isalpha() and cells[0][:1].isupper() and len(cells[0]) <= 2
 
 
 def _looks_pickled(head: bytes) -> bool:

@@ -20,9 +20,10 @@ MARKS = ("#", "%", "@", "//", "!", "&", '"#')
 
 _DT = re.compile(
     r"(?:\bdt|\bdelta[ _]?t|(?-i:\bDelta_X)|\bΔt|\btime[ _]?step"
-    r"|\bsampling[ _](?:interval|period|time)|\bframe[ _]interval)\s*"
+    r"|\bsampl(?:e|ing)[ _](?:interval|period|time)|\bframe[ _]interval"
+    r"|\bSetScale/P x [^,]*,)\s*"
     r"(?:\(?\[?(?P<u1>[a-zµ]{1,3})\]?\)?)?\s*[:=]?"
-    r"\s*(?P<value>\d*\.?\d+(?:[eE][+-]?\d+)?)\s*(?P<u2>fs|ps|ns|us|µs|ms|s|min|h)?\b",
+    r"\s*(?P<value>\d*\.?\d+(?:[eE][+-]?\d+)?)\s*(?:,\s*\")?(?P<u2>fs|ps|ns|us|µs|ms|s|min|h)?\b",
     re.IGNORECASE,
 )
 _RATE = re.compile(
@@ -91,17 +92,18 @@ class Preamble:
         if labels.get("x"):
             labels["0"] = labels.get("0") or labels.get("y", "")
             return [labels["x"], *(labels.get(str(j), "") for j in range(width - 1))]
-        if not self.comments:
+        comments = [line for line in self.comments if line.strip("#%@!&/; \t")]
+        if not comments:
             return None
-        for comment in self.comments:
+        for comment in comments:
             # PLUMED writes lines of settings (#! SET) below the names.
             if fields := _FIELDS.match(comment):
                 named = fields["names"].split()
                 return named if len(named) == width else None
-        if numbered := _numbered_header(self.comments[-1], width, delimiter):
+        if numbered := _numbered_header(comments[-1], width, delimiter):
             return numbered
-        named = _names_in(self.comments[-1], width, delimiter)
-        above = _names_in(self.comments[-2], width, delimiter) if len(self.comments) > 1 else None
+        named = _names_in(comments[-1], width, delimiter)
+        above = _names_in(comments[-2], width, delimiter) if len(comments) > 1 else None
         # NDBC's buoys write names and then units.
         units = named is not None and sum(map(looks_like_unit, named)) >= min(2, width)
         return above if above is not None and units else named
@@ -113,7 +115,10 @@ def _names_in(comment: str, width: int, delimiter: str | None) -> list[str] | No
     cells = [cell.strip().strip('"') for cell in line.split(delimiter)]
     if len(cells) != width or len(set(cells)) != width:
         return None
-    named = all(_IDENTIFIER.match(cell) and kind_of(cell, ".") == "text" for cell in cells)
+    # MM is the month to the NDBC, and a missing value.
+    named = all(
+        _IDENTIFIER.match(cell) and (cell == "MM" or kind_of(cell, ".") == "text") for cell in cells
+    )
     return cells if named else None
 
 

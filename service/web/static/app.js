@@ -4,6 +4,7 @@ import { elapsedInWords, inWords } from './clock.js';
 import { layoutOf, offerPeriods } from './columns.js';
 import { clearFaults, FieldFault, fill, kept, read, showFaults, termsOf } from './form.js';
 import { listDatasets, listJobs, ofOneModel } from './lists.js';
+import { onPage } from './words.js';
 import { followLinks } from './plots/elements.js';
 import { drawAll, redrawAll } from './plots/figures.js';
 import { save } from './plots/saving.js';
@@ -63,9 +64,9 @@ function reveal(view, title, inPlace = false) {
 
 function explain(place, error) {
   const box = element('div', 'problem');
-  box.append(element('h2', '', error.title ?? 'An error occurred'), element('p', '', error.message || error.detail || ''));
-  const more = (error.errors ?? []).map((fault) => fault.pointer ? `${fault.pointer.replace(/^#\//, '')}: ${fault.detail}` : fault.detail).filter((text) => text && text !== error.message);
-  for (const [heading, lines] of [['', more], ['What to try', error.hints ?? []]]) {
+  box.append(element('h2', '', error.title ?? 'An error occurred'), element('p', '', onPage(error.message || error.detail || '')));
+  const more = (error.errors ?? []).filter((fault) => fault.detail && fault.detail !== error.message).map((fault) => (fault.pointer ? `${fault.pointer.replace(/^#\//, '').replaceAll('/', '.')}: ${fault.detail}` : fault.detail));
+  for (const [heading, lines] of [['', more.map(onPage)], ['What to try', (error.hints ?? []).map(onPage).filter(Boolean)]]) {
     if (!lines.length) continue;
     if (heading) box.append(element('h3', '', heading));
     const list = element('ul');

@@ -187,7 +187,7 @@ export function showFaults(form, problem) {
     : (problem.errors ?? []).map((error) => [inputAt(form, error.pointer ?? ''), error.detail]).filter(([input]) => input);
   faults.forEach(([input, message], k) => {
     const fault = input.closest('.field').querySelector('.fault');
-    fault.textContent = message[0].toUpperCase() + message.slice(1);
+    fault.textContent = message[0].toUpperCase() + message.slice(1).replaceAll('`', '');
     fault.hidden = false;
     fault.id ||= `${input.id}-fault`;
     input.setAttribute('aria-invalid', 'true');

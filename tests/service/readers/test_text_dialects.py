@@ -314,3 +314,18 @@ def test_row_names_as_r_writes_them_are_left_out(read_data: Callable[..., Any]) 
     found = read_data("\n".join(['"t" "x"', *rows]))
     assert [variable.column for variable in found.report.variables] == ["x"]
     assert found.report.layout.time_column == "t"
+
+
+@pytest.mark.parametrize("last", ["2.00", "2.00,oops", "2.00,1.2345,7"])
+def test_a_faulty_last_row_is_no_word_below_the_table(
+    last: str, refused: Callable[..., Any]
+) -> None:
+    rows = [f"{t:.2f},{x:.4f}" for t, x in zip(CLOCK, PATH, strict=True)]
+    assert refused("\n".join(["t,x", *rows, last])).detail.startswith(f"Row {N + 2}")
+
+
+def test_words_below_the_table_are_ignored_and_said_so(read_data: Callable[..., Any]) -> None:
+    rows = [f"{t:.2f},{x:.4f}" for t, x in zip(CLOCK, PATH, strict=True)]
+    found = read_data("\n".join(["t,x", *rows, "", "Source: the laboratory"]))
+    assert np.array_equal(found.states[:, 0], PATH)
+    assert "1 line below the table was ignored: 'Source: the laboratory'" in found.said

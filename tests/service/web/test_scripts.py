@@ -149,3 +149,97 @@ def test_a_running_job_says_how_long_it_takes(
     given = {"state": state, "fraction": fraction, "since": 0, "now": 1000 * seconds}
     call = f"elapsedInWords({json.dumps(given | {'estimate': estimate})})"
     assert answers(f"({{ elapsedInWords }}) => {call}", "clock.js") == said
+
+
+def path(**changes: Any) -> str:
+    """A call that simulates a variable, a point a sample."""
+    stretch = {"begin": 0, "steps": 200_000, "bins": 200_000, "start": [0.0]}
+    given = {
+        "names": ["x"],
+        "drift": [["*", -1.0, "x"]],
+        "diffusion": [[0, 0, 2.0]],
+        "bounds": [[None, None]],
+        "noise": [0.0],
+        "scales": [8.0],
+        "seed": 1,
+        "stretches": [stretch],
+        "step": 0.02,
+        "finer": 1,
+        "shown": 0,
+    } | changes
+    return f"simulated({json.dumps({'layers': [{'simulation': given}]})}).layers[0]"
+
+
+MOMENTS = """({ simulated }) => {
+    const { y } = %s, mean = y.reduce((a, b) => a + b, 0) / y.length;
+    const variance = y.reduce((a, b) => a + (b - mean) ** 2, 0) / y.length;
+    let lagged = 0;
+    for (let k = 50; k < y.length; k++) lagged += (y[k] - mean) * (y[k - 50] - mean);
+    const low = y.reduce((a, b) => Math.min(a, b));
+    return { mean, variance, correlation: lagged / (y.length - 50) / variance, low, n: y.length };
+}"""
+
+
+def test_a_simulated_path_has_the_model_s_distribution_and_memory() -> None:
+    # dx = −x dt + √2 dW: variance 1, correlation e⁻ᵗ; 4000 relaxation times leave a standard error
+    # of √(2/4000) in each of them, and the scheme's step of 0.02 one hundredth in the variance.
+    found = answers(MOMENTS % path(), "plots/simulation.js")
+    error = (2 / 4000) ** 0.5
+    assert abs(found["mean"]) < 4 * error
+    assert abs(found["variance"] - 1.01) < 4 * error
+    assert abs(found["correlation"] - 0.98**50) < 4 * error
+    # Negative control: a diffusion twice as large is told apart.
+    other = answers(MOMENTS % path(diffusion=[[0, 0, 4.0]]), "plots/simulation.js")
+    assert other["variance"] > 1.5
+
+
+def test_a_simulated_path_is_decided_by_its_seed_and_held_by_its_bounds() -> None:
+    one, again, other = (
+        answers(MOMENTS % path(seed=seed), "plots/simulation.js") for seed in (1, 1, 2)
+    )
+    assert one == again
+    assert one != other
+    held = answers(MOMENTS % path(bounds=[[0.0, None]]), "plots/simulation.js")
+    assert held["low"] >= 0
+    # Half of a Gaussian: its mean is √(2/π).
+    assert abs(held["mean"] - 0.798) < 0.1
+
+
+def test_a_simulated_path_with_measurement_noise_has_its_variance() -> None:
+    found = answers(MOMENTS % path(noise=[3.0]), "plots/simulation.js")
+    assert abs(found["variance"] - 4.01) < 0.15
+
+
+def test_two_variables_share_their_noise_and_terms_are_evaluated() -> None:
+    stretch = {"begin": 0, "steps": 20_000, "bins": 20_000, "start": [0.0, 0.0]}
+    noise = ["+", 1.0, ["^", "u", 2.0]]
+    both = {
+        "names": ["u", "v"],
+        "drift": [["*", 1.0, ["sin", ["*", 2.0, "v"]]], 0.0],
+        "diffusion": [[0, 0, 1.0], [0, 1, ["*", 0.5, ["sqrt", noise]]], [1, 1, noise]],
+        "bounds": [[None, None]] * 2,
+        "noise": [0.0] * 2,
+        "scales": [1e9] * 2,
+        "stretches": [stretch],
+        "step": 0.01,
+    }
+    script = f"""({{ simulated }}) => {{
+        const u = {path(**both, shown=0)}.y, v = {path(**both, shown=1)}.y;
+        let [uu, uv, vv] = [0, 0, 0];
+        for (let k = 0; k + 1 < u.length; k++) {{
+            const du = u[k + 1] - u[k] - 0.01 * Math.sin(2 * v[k]), dv = v[k + 1] - v[k];
+            const a = 0.01 * (1 + u[k] ** 2);
+            uu += du * du / 0.01; uv += du * dv / Math.sqrt(0.01 * a); vv += dv * dv / a;
+        }}
+        return [uu, uv, vv].map((sum) => sum / (u.length - 1));
+    }}"""
+    found = answers(script, "plots/simulation.js")
+    # Means of 20 000 squares and products of normal numbers.
+    for value, expected in zip(found, (1.0, 0.5, 1.0), strict=True):
+        assert abs(value - expected) < 4 * (2 / 20_000) ** 0.5
+
+
+def test_a_path_that_leaves_all_bounds_ends() -> None:
+    outward = path(drift=[["^", "x", 3.0]], scales=[1e300])
+    found = answers(f"({{ simulated }}) => {outward}.y.length", "plots/simulation.js")
+    assert 0 < found < 200_000

@@ -26,9 +26,10 @@ from contract.jobs import GeneratorJob
 from contract.records import JobRecord
 from contract.rolling import RollingResult
 from service.web import forms, site, views
-from service.web.model_view import plots_of
+from service.web.model_view import figures, plots_of
 from service.web.plots.dynamics import place
 from service.web.plots.plot import Plot, rounded
+from service.web.sentences import units_of_result
 from service.web.views import Finished, comparison_view, dataset_view, result_view
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -133,6 +134,34 @@ def test_the_answer_comes_before_the_plots_and_these_before_the_tables() -> None
 
 def test_a_mean_that_is_zero_but_for_rounding_is_zero() -> None:
     assert "10⁻¹⁷" not in result_view(finished())
+
+
+@pytest.mark.parametrize(
+    ("produced", "shown"),
+    [
+        ((1.7e-33, (0.0, 9.6e-33)), "none"),
+        ((0.0, (0.0, 0.004)), "0"),
+        ((0.011, (0.002, 0.02)), "0.0110"),
+    ],
+)
+def test_an_entropy_production_below_rounding_is_none(
+    produced: tuple[float, tuple[float, float]], shown: str
+) -> None:
+    value, ci = produced
+    law = {
+        "mean": [0.0],
+        "covariance": [[0.5]],
+        "density": {"grid": [[0.0, 1.0]], "values": [1.0, 1.0]},
+        "entropy_production": value,
+        "entropy_production_ci": ci,
+        "circulation": 1e-17,
+        "circulation_ci": (-1e-16, 1e-16),
+    }
+    result = finished(stationary=law).result
+    assert isinstance(result, results.IdentificationResult)
+    found = {f.label: f.value for f in figures(result, units_of_result(result))}
+    assert found["Entropy production"] == shown
+    assert found["Circulation (area per unit time)"] == "none"
 
 
 def test_a_fixed_point_that_is_zero_but_for_rounding_is_zero() -> None:
@@ -488,3 +517,22 @@ def test_a_rolling_result_says_whether_the_gap_closes_and_draws_every_window() -
         rolling(slope=None, ci=None, reason="the time series is too short")
     )
     assert len(views.report(rolling())[0]) < 1_000_000
+
+
+def test_a_result_shows_its_record_and_a_path_of_the_model_on_the_same_axes() -> None:
+    given = finished()
+    html = result_view(Finished(given.record, given.result, dataset("record.csv")))
+    blocks = re.findall(r'id="plot-(record|simulated)-x">.*?json">(.*?)</script>', html, re.DOTALL)
+    plots = {name: json.loads(block) for name, block in blocks}
+    assert plots["record"]["y"]["range"] == plots["simulated"]["y"]["range"]
+    assert plots["record"]["layers"][0]["y"] == [0.0, 1.0, 0.0]
+    (layer,) = plots["simulated"]["layers"]
+    assert layer["simulation"]["drift"] == [["*", -1.0, "x"]]
+    assert layer["simulation"]["diffusion"] == [[0, 0, ["*", 1.0, 1.0]]]
+    # Δt is 0.05, of which the record's three units of time have sixty.
+    assert [s["steps"] for s in layer["simulation"]["stretches"]] == [60]
+    # Without the dataset there is a path alone, and without a distribution there is none.
+    assert "plot-record-x" not in result_view(given)
+    assert 'id="plot-simulated-x"' in result_view(given)
+    nothing = finished(spectrum=None, stationary=None, ergodic=False, reason="nothing holds it")
+    assert 'id="plot-simulated-x"' not in result_view(nothing)

@@ -240,3 +240,52 @@ def test_a_level_that_moves_is_a_trend_of_the_record_and_a_falling_barrier_is_no
     assert "trend" not in {f.code for f in rolled(x, count=10, share=0.25).findings}
     for record in (*falling, *stationary):
         assert "trend" not in {f.code for f in record.findings}
+
+
+def driven(push: Floats, noise: Floats, seed: int) -> Floats:
+    """Simulate dX = (push − X) dt + noise dW at steps of DT."""
+    kicks = np.sqrt(DT) * np.random.default_rng(seed).standard_normal(len(push))
+    x = np.zeros(len(push))
+    for n in range(1, len(x)):
+        x[n] = x[n - 1] * (1 - DT) + push[n - 1] * DT + noise[n - 1] * kicks[n]
+    return x
+
+
+def codes(x: Floats, **windows: float) -> set[str]:
+    return {f.code for f in rolled(x, **windows).findings}
+
+
+def test_the_record_and_its_windows_are_checked_as_an_identification_is() -> None:
+    n = 20_000
+    still, even = np.zeros(n), np.full(n, 0.8)
+    slow, kicks = np.zeros(n), 0.1 * np.sqrt(DT) * np.random.default_rng(1).standard_normal(n)
+    for k in range(1, n):
+        slow[k] = slow[k - 1] * (1 - DT / 8) + kicks[k]
+    season = 0.8 * np.sin(2 * np.pi * DT * np.arange(n) / 60)
+    windows = {"count": 20, "share": 0.1}
+    assert codes(driven(still, even, 10), **windows) == set()
+    assert "memory" in codes(driven(season, 0.6 * even, 11), **windows)
+    assert "memory" in codes(driven(4 * slow, even, 12), **windows)
+    assert "trend" in codes(driven(np.linspace(0, 4, n), even, 13), **windows)
+
+
+def test_a_change_of_regime_is_said_of_the_window_in_which_it_is() -> None:
+    """Windows that each have a noise of their own are what rolling is for."""
+    n = 20_000
+    half = np.where(np.arange(n) < 0.55 * n, 0.6, 1.0)
+    found = rolled(driven(np.zeros(n), half, 14), count=10, share=0.1)
+    (warning,) = [f for f in found.findings if f.code == "noise-changes"]
+    begin = 0.5 * n * DT
+    assert warning.details["begins"] == [pytest.approx(begin, rel=1e-3)]
+    assert "In 1 of 10 windows" in warning.message
+    # The same change between two windows is no fault of either.
+    apart = np.where(np.arange(n) < 0.5 * n, 0.6, 1.0)
+    assert "noise-changes" not in codes(driven(np.zeros(n), apart, 14), count=10, share=0.1)
+
+
+@pytest.mark.slow
+def test_checks_of_windows_are_silent_on_stationary_records_and_on_a_falling_barrier(
+    falling: list[Rolling], stationary: list[Rolling]
+) -> None:
+    said = [f.code for rolling in (*falling, *stationary) for f in rolling.findings]
+    assert not {"memory", "trend", "noise-changes"} & set(said)

@@ -259,8 +259,8 @@ def _refined(
             raise UnresolvedLandscapeError(
                 "drift over diffusion is too large near x = "
                 f"{stretch.base + float(low[np.argmax(split)]):g} to be resolved: "
-                "the noise is too weak, or a term too steep; narrow the domain, or check the "
-                "model's terms"
+                "the noise is too weak, or a term too steep; narrow the domain where a term is "
+                "steep at its ends, and give a larger diffusion where the noise is weak throughout"
             )
         middle = (low + half)[split]
         children = np.concatenate([low[split], middle]), np.concatenate([middle, high[split]])

@@ -63,7 +63,7 @@ from worker.generator.line.stationary import (
     moments_of,
 )
 from worker.generator.numerics.quadrature import CUMULATIVE, TO_LEGENDRE, WEIGHTS
-from worker.generator.numerics.roots import roots
+from worker.generator.numerics.roots import brackets, roots_in
 from worker.generator.process import (
     DiffusionProcess,
     FloatArray,
@@ -133,7 +133,7 @@ class PerturbedLineAnalysis:
         if self.report.spectrum is None or not len(self.report.spectrum.eigenvalues):
             return None
         try:
-            found = self._on_its_panels(scalar_view(process))
+            found = self._on_its_panels(scalar_view(process), places=False)
             if found is None:
                 spectrum = self(process).spectrum
             else:
@@ -259,8 +259,11 @@ class PerturbedLineAnalysis:
             *(x for c in report.committors for x in facing_numbers((c.start, c.to)) or ()),
         )
 
-    def _on_its_panels(self, model: ScalarProcess) -> _Shared | None:
-        """Put a model on the reference's panels; None for a model that does not fit there."""
+    def _on_its_panels(self, model: ScalarProcess, *, places: bool = True) -> _Shared | None:
+        """Put a model on the reference's panels; None for a model that does not fit there.
+
+        places   whether the fixed points' places are wanted, and not their number and kinds alone
+        """
         landscape, report = self._panels, self.report
         if landscape is None or model.bounds != report.domain:
             return None
@@ -307,7 +310,10 @@ class PerturbedLineAnalysis:
                     threshold=float(threshold[0]),
                 )
             )
-        found, stable = roots(model, x.ravel(), b.ravel())
+        between = brackets(x.ravel(), b.ravel())
+        found, stable = np.zeros(0), between.falling
+        if places or not between.apart:
+            found, stable = roots_in(model, between)
         inside = [
             p.stable
             for p in report.fixed_points
@@ -318,7 +324,7 @@ class PerturbedLineAnalysis:
         slopes = values(model.db, found)
         fixed = tuple(
             FixedPoint((float(at),), bool(s), float(db))
-            for at, s, db in zip(found, stable, slopes, strict=True)
+            for at, s, db in zip(found, stable, slopes, strict=False)
         )
         own = replace(landscape, psi=psi, log_a=log_a, tails=(-np.inf, -np.inf))
         return _Shared(own, (ends[0], ends[1]), fixed, ergodic)

@@ -209,7 +209,7 @@ def closed_in_space(
         for pair, turn in zip(inside, process.periods, strict=True)
     ):
         raise NoFiniteRangeError(
-            "reflecting boundaries need finite intervals; give a finite domain or observed ranges"
+            "reflecting boundaries need finite intervals; give a finite domain of every variable"
         )
     domain = tuple(
         ends if turn is not None else pair

@@ -97,6 +97,16 @@ class Brackets:
     b_low: FloatArray
     b_high: FloatArray
 
+    @property
+    def falling(self) -> NDArray[np.bool_]:
+        """Whether the drift falls through zero: its root is stable."""
+        return self.b_low > 0
+
+    @property
+    def apart(self) -> bool:
+        """Whether no two have an end in common, so that their roots cannot be one by rounding."""
+        return bool(np.all(self.high[:-1] < self.low[1:]))
+
 
 def roots(model: ScalarProcess, points: FloatArray, drift: FloatArray) -> Roots:
     """Find the roots of the drift between points at which it has different signs.
@@ -107,11 +117,16 @@ def roots(model: ScalarProcess, points: FloatArray, drift: FloatArray) -> Roots:
     points : (n,) increasing positions [state]
     drift : (n,) drift there [state/time]
     """
-    between = _brackets(points, drift)
-    return _once(model, _ridders(partial(values, model.b), between), between.b_low > 0)
+    return roots_in(model, brackets(points, drift))
 
 
-def _brackets(points: FloatArray, drift: FloatArray) -> Brackets:
+def roots_in(model: ScalarProcess, between: Brackets) -> Roots:
+    """Find the roots of the drift in these brackets."""
+    return _once(model, _ridders(partial(values, model.b), between), between.falling)
+
+
+def brackets(points: FloatArray, drift: FloatArray) -> Brackets:
+    """Return the intervals between increasing points (n,) in which the drift (n,) changes sign."""
     points, drift = points[drift != 0], drift[drift != 0]
     at = np.flatnonzero(np.sign(drift[:-1]) != np.sign(drift[1:]))
     return Brackets(points[at], points[at + 1], drift[at], drift[at + 1])

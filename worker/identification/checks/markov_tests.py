@@ -5,7 +5,7 @@ average of the recent past. Under the null hypothesis, a stationary Markov path,
 standard normal, whatever the drift.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -30,6 +30,7 @@ from worker.identification.sums.cell_rules import (
 from worker.identification.sums.rules import SamplingRule
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 PAIRS_FOR_CORRELATION = 300_000
 """Pairs that distinguish a correlation of 0.01 from none."""
@@ -71,7 +72,11 @@ def check_consecutive_samples(
     variable : its name, where there are others besides
     """
     where = f" of variable {variable}" if variable else ""
-    other = (f"Leave variable {variable} out with state_columns.",) if variable else ()
+    other = (
+        (f"Leave variable {variable} out: name the other columns in layout.state_columns.",)
+        if variable
+        else ()
+    )
     mean = (scales.mean - scales.origin) / scales.unit
     n, product, square = 0, 0.0, 0.0
     for chunk in walk:
@@ -119,9 +124,9 @@ class StageSums:
 
     The first of the n instruments f are the library's functions.
 
-    score      (STAGES, n)         Σ f r
-    variance   (STAGES, n, n)      Σ f fᵀ r²
-    slope      (STAGES, n, size)   Σ f gᵀ, with g the factors of the coefficients in a window
+    score      (n_stages, n)         Σ f r
+    variance   (n_stages, n, n)      Σ f fᵀ r²
+    slope      (n_stages, n, size)   Σ f gᵀ, with g the factors of the coefficients in a window
     """
 
     score: Floats
@@ -129,9 +134,21 @@ class StageSums:
     slope: Floats
 
     @classmethod
-    def empty(cls, n: int, size: int) -> "StageSums":
+    def empty(cls, n_stages: int, n: int, size: int) -> "StageSums":
         """Make sums over no windows."""
-        return cls(np.zeros((STAGES, n)), np.zeros((STAGES, n, n)), np.zeros((STAGES, n, size)))
+        return cls(
+            np.zeros((n_stages, n)), np.zeros((n_stages, n, n)), np.zeros((n_stages, n, size))
+        )
+
+    def joined(self, firsts: Integers) -> "StageSums":
+        """Add up the stages from each of the numbers `firsts` to the one before the next."""
+        return StageSums(
+            *(np.add.reduceat(v, firsts) for v in (self.score, self.variance, self.slope))
+        )
+
+    def part(self, stages: slice) -> "StageSums":
+        """Return the sums of some stages."""
+        return StageSums(self.score[stages], self.variance[stages], self.slope[stages])
 
     def add(self, stage: int, instruments: Floats, residual: Floats, design: Floats) -> None:
         """Add windows of a stage.
@@ -165,7 +182,8 @@ class StageSums:
         covariance -= (
             variance[:, None] @ share.transpose(0, 2, 1)[None] + share[:, None] @ variance[None]
         )
-        covariance[np.arange(STAGES), np.arange(STAGES)] += variance
+        every = np.arange(len(score))
+        covariance[every, every] += variance
         chosen = covariance[:, :, tested[:, None], tested].transpose(0, 2, 1, 3)
         matrix = chosen.reshape(scores.size, scores.size) * inflation
         scale = np.sqrt(np.diag(matrix).clip(min=0))
@@ -182,32 +200,36 @@ class StageSums:
         freedom = int(keep.sum())
         return Homogeneity(normal_equivalent(chi_squared, freedom), (chi_squared - freedom) / 2)
 
-    def levels(self, coefficients: Floats) -> Floats:
-        """Return observed over expected by the first function, 1; NaN without data; (STAGES,)."""
+    def levels(self, fitted: Floats, coefficients: Floats) -> Floats:
+        """Return observed over expected by the first function, 1; NaN without data; by stage.
+
+        Parameters
+        ----------
+        fitted : coefficients of the residuals (n_functions,)
+        coefficients : those of the expectation
+        """
+        seen = self.score[:, 0] + self.slope[:, 0] @ fitted
         expected = self.slope[:, 0] @ coefficients
-        seen = self.score[:, 0] + expected
         return np.asarray(
-            np.divide(seen, expected, out=np.full(STAGES, np.nan), where=expected > 0)
+            np.divide(seen, expected, out=np.full(len(seen), np.nan), where=expected > 0)
         )
 
 
-def stage_of(elapsed: Floats, longest: float) -> NDArray[np.int64]:
+def stage_of(elapsed: Floats, longest: float) -> Integers:
     """Return the number of each stage; `longest` is the longest trajectory's duration."""
     return np.clip(np.floor(elapsed * (STAGES / longest)), 0, STAGES - 1).astype(np.int64)
 
 
-def _stretches(
-    stage: NDArray[np.int64],
-) -> Iterator[tuple[int, slice | NDArray[np.int64]]]:
+def _stretches(stage: Integers, n_stages: int) -> Iterator[tuple[int, slice | Integers]]:
     """Yield the windows of one stage: as slices where they are in few stretches, else by number."""
     edges = np.flatnonzero(np.diff(stage)) + 1
-    if len(edges) < 2 * STAGES:
+    if len(edges) < 2 * n_stages:
         for first, last in pairwise([0, *edges.tolist(), len(stage)]):
             yield int(stage[first]), slice(first, last)
         return
     order = np.argsort(stage, kind="stable")
     for k, (first, last) in enumerate(
-        pairwise(np.searchsorted(stage[order], np.arange(STAGES + 1)).tolist())
+        pairwise(np.searchsorted(stage[order], np.arange(n_stages + 1)).tolist())
     ):
         if first < last:
             yield k, order[first:last]
@@ -237,15 +259,69 @@ class ScoreTests:
     noise_levels: tuple[float, ...] = ()
 
 
-def score_tests(
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreSums:
+    """Sums for the score tests of a record, by stretch of time.
+
+    The tests do not depend on the coefficients of the drift: those of a part of the record are also
+    the tests of a model with coefficients of its own there.
+
+    drift, noise   sums over the residuals of the drift, and of the diffusion
+    inflations     factors of the variance of their scores, where neighbouring residuals are
+                   correlated
+    """
+
+    drift: StageSums
+    noise: StageSums
+    inflations: tuple[float, float]
+
+    def part(self, stretches: slice) -> "ScoreSums":
+        """Return the sums of a part of the record, joined to at most STAGES stages."""
+        count = stretches.stop - stretches.start
+        firsts = np.unique(np.linspace(0, count, STAGES, endpoint=False).astype(np.int64))
+        drift, noise = (s.part(stretches).joined(firsts) for s in (self.drift, self.noise))
+        return ScoreSums(drift, noise, self.inflations)
+
+    def moments(self) -> Floats:
+        """Return the adjusted scores of trend and past with their variances; (n, 2)."""
+        size = self.drift.slope.shape[2]
+        scores, variance = self.drift.score.sum(axis=0), self.drift.variance.sum(axis=0)
+        slope = self.drift.slope.sum(axis=0)
+        return np.array(
+            [
+                adjusted(scores, variance * self.inflations[0], slope, size, k)
+                for k in range(size, len(scores))
+            ]
+        )
+
+    def tests(self, fitted: Floats, diffusion: Floats) -> ScoreTests:
+        """Return the tests of a model.
+
+        Parameters
+        ----------
+        fitted : internal coefficients of the diffusion of the residuals (n_functions,)
+        diffusion : those of the model's
+        """
+        trend, *past = standardised(self.moments()).tolist()
+        return ScoreTests(
+            trend,
+            tuple(past),
+            self.drift.homogeneity(self.inflations[0]),
+            self.noise.homogeneity(self.inflations[1]),
+            tuple(float(level) for level in self.noise.levels(fitted, diffusion)),
+        )
+
+
+def score_sums(
     walk: Iterator[Chunk],
     rule: SamplingRule,
     library: Library,
     drift: Floats,
     diffusion: Floats,
-    longest: float,
-) -> ScoreTests:
-    """Test what the model leaves out, equations (M14) and (M24).
+    stage: Callable[[Floats], Integers],
+    n_stages: int = STAGES,
+) -> ScoreSums:
+    """Sum what the model leaves out, for equations (M14) and (M24).
 
     The instruments are the library's functions at the first points of the windows.
 
@@ -256,42 +332,32 @@ def score_tests(
     library : terms
     drift : (n_functions,) internal coefficients
     diffusion : (n_functions,) internal coefficients
-    longest : duration of the longest trajectory [sampling intervals]
+    stage : number of the stretch of time of windows (n,), from the time elapsed since the start of
+        their trajectory [sampling intervals]
+    n_stages : number of stretches
     """
     size, extra = library.internal_size, 1 + len(PAST_WINDOWS)
     # Residuals of windows that share increments are correlated.
     reach = (rule.windows.n_points - 1) * rule.windows.stride if rule.overlapping else 0
     products, of_squares = np.zeros(2), np.zeros(2)
-    of_drift, of_noise = StageSums.empty(size + extra, size), StageSums.empty(size, size)
+    of_drift = StageSums.empty(n_stages, size + extra, size)
+    of_noise = StageSums.empty(n_stages, size, size)
     for chunk in walk:
         points = functions_at_points(rule, chunk, library)
         residual, of_square = window_residuals(rule, chunk, library, points, drift, diffusion)
         design = window_design(rule, chunk, library, points)
         past = recent_past(chunk.left, chunk.follows)
         instruments = np.concatenate([points[0], chunk.elapsed[:, None], past], axis=1)
-        for stage, rows in _stretches(stage_of(chunk.elapsed, longest)):
-            of_drift.add(stage, instruments[rows], residual[rows], design[rows])
-            of_noise.add(stage, points[0][rows], of_square[rows], design[rows])
+        for k, rows in _stretches(stage(chunk.elapsed), n_stages):
+            of_drift.add(k, instruments[rows], residual[rows], design[rows])
+            of_noise.add(k, points[0][rows], of_square[rows], design[rows])
         products += _lagged_products(residual, reach)
         of_squares += _lagged_products(of_square, reach)
     # The instruments of neighbouring windows hardly differ, so one factor serves all scores.
-    inflations = [
+    drift_inflation, noise_inflation = (
         max(1 + 2 * p[1] / p[0], 0.05) if p[0] > 0 else 1.0 for p in (products, of_squares)
-    ]
-    scores = of_drift.score.sum(axis=0)
-    variance = of_drift.variance.sum(axis=0)
-    slope = of_drift.slope.sum(axis=0)
-    out = [
-        adjusted(scores, variance * inflations[0], slope, size, k)
-        for k in range(size, size + extra)
-    ]
-    return ScoreTests(
-        out[0],
-        tuple(out[1:]),
-        of_drift.homogeneity(inflations[0]),
-        of_noise.homogeneity(inflations[1]),
-        tuple(float(level) for level in of_noise.levels(diffusion)),
     )
+    return ScoreSums(of_drift, of_noise, (drift_inflation, noise_inflation))
 
 
 def _lagged_products(residual: Floats, reach: int) -> Floats:
@@ -302,8 +368,12 @@ def _lagged_products(residual: Floats, reach: int) -> Floats:
     return np.array([residual @ residual, residual @ following])
 
 
-def adjusted(scores: Floats, variance: Floats, slope: Floats, size: int, k: int) -> float:
-    """Return the statistic of instrument k, less the effect of the estimated coefficients.
+def adjusted(
+    scores: Floats, variance: Floats, slope: Floats, size: int, k: int
+) -> tuple[float, float]:
+    """Return the score of instrument k, less the effect of the estimated coefficients.
+
+    The second number is its variance, 0 where nothing of the instrument is left.
 
     Parameters
     ----------
@@ -318,8 +388,15 @@ def adjusted(scores: Floats, variance: Floats, slope: Floats, size: int, k: int)
     combination[k], combination[:size] = 1.0, -projection
     spread = float(combination @ variance @ combination)
     if not spread > 1e-9 * float(variance[k, k]):
-        return 0.0
-    return float(combination @ scores / np.sqrt(spread))
+        return 0.0, 0.0
+    return float(combination @ scores), spread
+
+
+def standardised(moments: Floats) -> Floats:
+    """Return scores over their standard deviations (n,), from scores and variances (n, 2)."""
+    score, variance = moments.T
+    known = variance > 0
+    return np.asarray(np.where(known, score / np.sqrt(np.where(known, variance, 1.0)), 0.0))
 
 
 def recent_past(left: Floats, follows: NDArray[np.bool_]) -> Floats:

@@ -11,6 +11,7 @@ from worker.identification.checks.markov_tests import (
     ScoreTests,
     adjusted,
     recent_past,
+    standardised,
 )
 from worker.identification.checks.residuals import ResidualMoments, Residuals
 from worker.identification.data.library import Library
@@ -276,8 +277,9 @@ class _ScoreSums:
         c, size = self._correlations, self._size
         inflation = max(1 + 2 * (c[1] + c[2]) / c[0], 0.05) if overlapping and c[0] else 1.0
         variance = self._variance * inflation
-        found = [
+        moments = [
             adjusted(self._score, variance, self._slope, size, k)
             for k in range(size, len(self._score))
         ]
-        return ScoreTests(found[0], tuple(found[1:]))
+        trend, *past = standardised(np.array(moments)).tolist()
+        return ScoreTests(trend, tuple(past))

@@ -1,4 +1,4 @@
-"""Checks of the states that the data visit: empty arcs, transitions, an indefinite tensor."""
+"""Checks of the states that the data visit: empty arcs, an indefinite tensor."""
 
 from dataclasses import dataclass
 
@@ -45,30 +45,6 @@ def empty_arc(data: Trajectories, variable: int, period: float) -> tuple[float, 
     # Samples may be in −180 … 180 as well as in 0 … 360.
     low += period * np.floor((lowest - low) / period + 1)
     return float(low), float(low + gaps[widest] / BINS * period)
-
-
-def count_crossings(data: Trajectories, low: float, high: float) -> int:
-    """Count passages from x ≤ low to x ≥ high or back, inside trajectories.
-
-    Parameters
-    ----------
-    data : trajectories of one variable
-    low : lower state, such as the bottom of a well [state]
-    high : higher state, such as the bottom of the next well [state]
-    """
-    count, side, trajectory = 0, 0, None
-    for start, stop, number in data.segments:
-        if number != trajectory:
-            side, trajectory = 0, number
-        for left in range(int(start), int(stop), CHUNK):
-            x = np.asarray(data.states[left : min(left + CHUNK, int(stop)), 0])
-            sides = np.sign((x >= high).astype(np.int8) - (x <= low).astype(np.int8))
-            visited = sides[sides != 0]
-            if not visited.size:
-                continue
-            count += int(np.count_nonzero(np.diff(visited))) + int(side != 0 and visited[0] != side)
-            side = int(visited[-1])
-    return count
 
 
 TOLERANCE = 1e-6

@@ -29,21 +29,26 @@ def check_independent(data: Trajectories) -> None:
         variable_name(i) for i in range(d) if not spread[i] > 1e-12 * np.abs(sample[:, i]).max()
     ]
     moving = [i for i in range(d) if variable_name(i) not in constant]
-    singular = (
-        np.linalg.svd(centred[:, moving] / spread[moving], compute_uv=False)
-        if moving
-        else np.ones(1)
-    )
-    if constant or singular[-1] < 1e-6 * singular[0]:
+    dependent: list[str] = []
+    if moving:
+        relative = centred[:, moving] / spread[moving]
+        singular = np.linalg.svd(relative, compute_uv=False)
+        if singular[-1] < 1e-6 * singular[0]:
+            part = np.abs(np.linalg.svd(relative, full_matrices=False)[2][-1])
+            dependent = [variable_name(moving[k]) for k in np.flatnonzero(part > 1e-3 * part.max())]
+    if constant or dependent:
         what = (
             f"{', '.join(constant)} does not vary"
             if constant
-            else "one column is a linear combination of the others"
+            else f"of {', '.join(dependent)} one is a linear combination of the others"
         )
         raise CollinearVariables(
             f"The {d} state columns are linearly dependent (collinear): {what}. "
             "The equations of such variables are singular.",
-            hints=("Choose independent columns in layout.state_columns and upload again.",),
+            hints=(
+                f"Leave {(constant or dependent)[-1]} out: name the other columns in "
+                "layout.state_columns and upload again.",
+            ),
         )
 
 

@@ -114,7 +114,9 @@ class Scales:
     duration: float
 
 
-def measure_scales(data: Trajectories, period: float | None = None) -> Scales:
+def measure_scales(
+    data: Trajectories, period: float | None = None, variable: str | None = None
+) -> Scales:
     """Measure the scales of one-dimensional data.
 
     Quantiles are read off a strided sample of at most 2·10⁵ values, extremes off all of them. The
@@ -123,7 +125,14 @@ def measure_scales(data: Trajectories, period: float | None = None) -> Scales:
     not.
 
     Raises TooFewSamples, ConstantData, ValuesOutOfRange.
+
+    Parameters
+    ----------
+    data : trajectories of one variable
+    period : period of an angle [state]; None on the line
+    variable : its name, where there are others besides
     """
+    of = f" of variable {variable}" if variable else ""
     n = data.n_increments
     if n < MINIMUM_INCREMENTS:
         raise TooFewSamples(
@@ -140,13 +149,13 @@ def measure_scales(data: Trajectories, period: float | None = None) -> Scales:
     # A spread of a few units in the last place cannot be distinguished from rounding.
     if not high - low > 64 * np.spacing(max(abs(low), abs(high))):
         raise ConstantData(
-            f"The series is constant: all {count} samples equal {low:g} to rounding error. "
+            f"The series{of} is constant: all {count} samples equal {low:g} to rounding error. "
             "It does not vary, so there is nothing to identify.",
             hints=("Check which column holds the state (layout.state_columns).",),
         )
     if high - low < SMALLEST_SIZE or max(abs(low), abs(high)) > LARGEST_SIZE:
         raise ValuesOutOfRange(
-            f"The values go from {low:g} to {high:g}. Their powers are not numbers that "
+            f"The values{of} go from {low:g} to {high:g}. Their powers are not numbers that "
             "a computer holds.",
             hints=("Give the state in another unit.",),
         )

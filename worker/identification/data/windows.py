@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar.terms import variable_name
 from worker.identification.data.trajectories import (
     Integers,
     Scales,
@@ -67,10 +68,9 @@ def measure_space(data: Trajectories, periods: tuple[float | None, ...]) -> Spac
         Trajectories(data.states[:, i : i + 1], data.times, data.segments)
         for i in range(data.dimension)
     )
+    names = [variable_name(i) if data.dimension > 1 else None for i in range(data.dimension)]
     return Space(
-        tuple(
-            measure_scales(column, period) for column, period in zip(columns, periods, strict=True)
-        ),
+        tuple(map(measure_scales, columns, periods, names)),
         periods,
     )
 

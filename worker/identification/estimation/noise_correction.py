@@ -105,7 +105,7 @@ def through_noise_of_one(
         rule, first = replace(rule, stride=strong.stride, past=past), ScalarNoise(strong.variance)
     found = _through_noise_at(problem, plain, rule, first)
     if found is not None and (handling == "corrected" or _is_found(found, known)):
-        return _refined(problem, plain, found), None
+        return _refined(problem, plain, found, short=first is not NO_NOISE and known is None), None
     if known is not None:
         return _through_noise_at(problem, plain, rule, known, fixed=True), None
     if found is None:
@@ -186,10 +186,16 @@ def _through_noise_at(
     )
 
 
-def _refined(problem: Problem, plain: Fit, found: Fit) -> Fit:
+def _refined(problem: Problem, plain: Fit, found: Fit, *, short: bool) -> Fit:
     """Repeat a fit through noise with the stride and the instrument that this noise asks for.
 
     A diffusion that one fit shows by chance the next does not, and the search goes on.
+
+    Parameters
+    ----------
+    problem, plain : data, library and instruments, and the fit without noise
+    found : first fit through noise
+    short : whether its stride is the least that shows the process, and longer ones may be better
     """
     for turn in range(NOISE_ROUNDS):
         assert found.statistics is not None, "there is one variable"
@@ -198,7 +204,8 @@ def _refined(problem: Problem, plain: Fit, found: Fit) -> Fit:
         variance = float(found.noise_variances[0])
         rule = _rule_for_noise(problem, before, variance, a, rate)
         # The first fit's instrument is noisier, so that its rate may be too high.
-        if rule == before or (turn and a > 0 and rule.stride < 2 * before.stride):
+        longer = short and rule.stride >= 2 * before.stride
+        if rule == before or (turn and a > 0 and not longer):
             return found
         again = _through_noise_at(problem, plain, rule, ScalarNoise(variance))
         if again is None:

@@ -18,7 +18,11 @@ from worker.identification.data.preconditions import (
 )
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.data.windows import Space, measure_space
-from worker.identification.errors import DimensionNotSupported, InvalidLibrary
+from worker.identification.errors import (
+    DimensionNotSupported,
+    IndependentSamples,
+    InvalidLibrary,
+)
 from worker.identification.estimation.kernel_choice import choose_instruments
 from worker.identification.estimation.noise_correction import NoiseHandling
 from worker.identification.estimation.problem import Problem, Structure, make_grid
@@ -89,10 +93,7 @@ def problem_of(
     periods = settings.periods_in(data.dimension)
     space = measure_space(data, periods)
     check_unwrapped(data, space)
-    for i, (scales, period) in enumerate(zip(space.scales, periods, strict=True)):
-        column = Trajectories(data.states[:, i : i + 1], data.times, data.segments)
-        variable = variable_name(i) if data.dimension > 1 else None
-        check_consecutive_samples(some_pairs(column, scales, period), scales, variable)
+    _check_samples(data, space)
     report(0.15, "identifying", "summing over the increments")
     library = make_library(
         space.scales,
@@ -165,6 +166,35 @@ def states_of(data: Trajectories, space: Space) -> Floats:
     """Return about 2·10⁴ samples, evenly over the record, in internal coordinates; (n, d)."""
     return space.internal(
         np.array(data.states[:: max(1, len(data.states) // 20_000)], dtype=np.float64)
+    )
+
+
+def _check_samples(data: Trajectories, space: Space) -> None:
+    """Raise IndependentSamples for a variable whose samples are independent; it names all such."""
+    refused: dict[str, IndependentSamples] = {}
+    for i, (scales, period) in enumerate(zip(space.scales, space.periods, strict=True)):
+        column = Trajectories(data.states[:, i : i + 1], data.times, data.segments)
+        variable = variable_name(i) if data.dimension > 1 else None
+        try:
+            check_consecutive_samples(some_pairs(column, scales, period), scales, variable)
+        except IndependentSamples as error:
+            refused[variable_name(i)] = error
+    if not refused:
+        return
+    first, *more = refused.values()
+    if not more:
+        raise first
+    _, *others = refused
+    hints = (
+        (
+            f"Leave variables {', '.join(refused)} out: name the other columns in "
+            "layout.state_columns.",
+        )
+        if len(refused) < data.dimension
+        else ()
+    )
+    raise IndependentSamples(
+        f"{first.message} The same holds of {', '.join(others)}.", hints=(*hints, *first.hints[1:])
     )
 
 

@@ -43,14 +43,13 @@ def rarely_ergodic(share: float | None, confidence: float) -> Iterator[Finding]:
         )
 
 
-def few_transitions(low: float, high: float, seen: int) -> Iterator[Finding]:
-    """Warn of escape times that rest on few transitions, or none.
+def few_transitions(one: str, other: str, seen: int) -> Iterator[Finding]:
+    """Warn of first-passage times that rest on few transitions, or none.
 
     Parameters
     ----------
-    low : stable fixed point [state]
-    high : next stable fixed point [state]
-    seen : number of transitions between them in the data
+    one, other : the two places, written out
+    seen : number of transitions between them in the data, in both directions
     """
     if seen < FEW_TRANSITIONS:
         count = (
@@ -62,10 +61,10 @@ def few_transitions(low: float, high: float, seen: int) -> Iterator[Finding]:
         )
         yield Finding(
             "few-transitions",
-            f"{count} observed between the stable fixed points {low:.4g} and {high:.4g}: escape "
-            "times over the barrier between them are extrapolated from the drift inside the wells, "
-            "and uncertain. Record longer, or start trajectories in both.",
-            {"wells": [low, high], "seen": seen},
+            f"{count} observed between {one} and {other} in either direction: the mean "
+            "first-passage times between them are extrapolated from the drift where the data are, "
+            "and uncertain. Record longer, or start trajectories at both.",
+            {"places": [one, other], "seen": seen},
         )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from grammar.terms import variable_name
 from worker.identification.estimation.fit import Fit
+from worker.identification.estimation.noise_correction import NoiseHandling
 from worker.identification.estimation.problem import Problem
 from worker.identification.findings.domain import (
     kernels_not_chosen,
@@ -30,8 +31,15 @@ from worker.identification.findings.residuals import of_residuals, trajectories_
 from worker.identification.findings.terms import no_drift, rule_dependent, undecided_terms
 
 
-def findings(fit: Fit, problem: Problem) -> Iterator[Finding]:
-    """Yield all warnings about the fit itself."""
+def findings(fit: Fit, problem: Problem, noise: NoiseHandling) -> Iterator[Finding]:
+    """Yield all warnings about the fit itself.
+
+    Parameters
+    ----------
+    fit : fit, with its score tests
+    problem : problem that it solves
+    noise : treatment of measurement noise; `none` says that there is none
+    """
     yield from no_noise(fit)
     yield from no_drift(fit, problem.library)
     yield from undecided_terms(fit, problem.library)
@@ -40,7 +48,7 @@ def findings(fit: Fit, problem: Problem) -> Iterator[Finding]:
     yield from thinned(fit)
     yield from coarse_sampling(fit, problem.library)
     yield from rule_dependent(fit, problem.library)
-    yield from measurement_noise(fit, problem)
+    yield from measurement_noise(fit, problem) if noise != "none" else ()
     yield from noise_not_excluded(fit, problem)
     yield from motion_blur(fit)
     yield from _by_variable(

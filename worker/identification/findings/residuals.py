@@ -41,7 +41,14 @@ def check_paths(fit: Fit) -> None:
         smooth = rho > 0.5 and moments.lag_one_z > SIGNIFICANT and not moments.is_deterministic
         if not smooth or p in fit.noise_free:
             continue
-        where = f"In variable {variable_name(p)}: " if len(fit.raw) > 1 else ""
+        where = ""
+        other: tuple[str, ...] = ()
+        if len(fit.raw) > 1:
+            name = variable_name(p)
+            where = f"In variable {name}: "
+            other = (
+                f"Or leave variable {name} out: name the other columns in layout.state_columns.",
+            )
         raise SecondOrderDynamics(
             f"{where}The path is smooth: successive increments, less the drift, are correlated "
             f"{rho:+.2f}. This is the position of an underdamped (inertial, second-order) process, "
@@ -50,6 +57,7 @@ def check_paths(fit: Fit) -> None:
                 "Upload position and velocity together, as two state columns.",
                 "Or sample more slowly than the velocity relaxes, until increments are "
                 "uncorrelated.",
+                *other,
             ),
         )
 
@@ -59,8 +67,9 @@ def of_residuals(fit: Fit, p: int, problem: Problem) -> Iterator[Finding]:
     if p in fit.noise_free:
         return
     if fit.scores:
-        gain, explained = max(c.gain for c in fit.drift[p].path), _explained(fit, p)
-        yield from (f for f in _left_out(fit.scores[p], gain) if f.code not in explained)
+        explained = _explained(fit, p)
+        found = left_out(fit.scores[p], gain_of_drift(fit, p))
+        yield from (f for f in found if f.code not in explained)
     if not fit.exposure:
         yield from _persistent(fit.raw[p])
     moments, raw = fit.residuals[p], fit.raw[p]
@@ -153,10 +162,21 @@ def _explained(fit: Fit, p: int) -> set[str]:
     return found
 
 
-def _left_out(scores: ScoreTests, gain: float) -> Iterator[Finding]:
+def gain_of_drift(fit: Fit, p: int) -> float:
+    """Return the log-likelihood that the drift of a variable gains over none."""
+    return max(c.gain for c in fit.drift[p].path)
+
+
+def left_out(scores: ScoreTests, gain: float) -> Iterator[Finding]:
     """Warn where the drift leaves something out, or the noise changes.
 
-    The missing part must add more than a hundredth to the drift's own gain."""
+    The missing part must add more than a hundredth to the drift's own gain.
+
+    Parameters
+    ----------
+    scores : tests of a record or a part of it
+    gain : log-likelihood that the drift gains there over none
+    """
     past = max(abs(v) for v in scores.past)
     stages = scores.drift_stages
     moving = abs(scores.trend)
@@ -201,23 +221,6 @@ def _left_out(scores: ScoreTests, gain: float) -> Iterator[Finding]:
 def _is_material(score: float, gain: float) -> bool:
     """Check whether a score is significant, and adds a hundredth to the drift's own gain."""
     return abs(score) > SCORE_LIMIT and score**2 / 2 > 0.01 * gain
-
-
-def moving_baseline(fit: Fit) -> Iterator[Finding]:
-    """Warn of windows along a time series of one variable whose level moves.
-
-    A drift that changes otherwise is what windows are for.
-    """
-    (scores,), gain = fit.scores, max(c.gain for c in fit.drift[0].path)
-    past = max(abs(v) for v in scores.past)
-    if _is_material(scores.trend, gain) and abs(scores.trend) > past:
-        yield Finding(
-            "trend",
-            "The record has a trend: its level moves, and the windows' coefficients, fixed points "
-            "and spectral gaps describe the trend rather than the process. Remove it (detrend, or "
-            "subtract a moving baseline that is longer than a window) and roll again.",
-            {"z": scores.trend},
-        )
 
 
 def _persistent(residuals: ResidualMoments) -> Iterator[Finding]:

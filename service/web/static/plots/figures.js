@@ -4,6 +4,7 @@ import { extent, extentWithin, labelOf, named, ticksOf } from './whole.js';
 import { add } from './elements.js';
 import { said } from './readout.js';
 import { tools } from './saving.js';
+import { simulated } from './simulation.js';
 
 const drawn = new Map();
 const widths = new ResizeObserver((entries) => {
@@ -27,7 +28,7 @@ export function redrawAll() {
 }
 
 function draw(figure) {
-  const plot = JSON.parse(figure.querySelector('script').textContent), canvas = figure.querySelector('.canvas');
+  const plot = simulated(JSON.parse(figure.querySelector('script').textContent)), canvas = figure.querySelector('.canvas');
   if (drawn.has(canvas)) return;
   let palette = paletteOf(figure);
   const xRange = extent(plot, 'x'), yRange = extent(plot, 'y');

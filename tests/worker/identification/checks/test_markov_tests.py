@@ -1,5 +1,7 @@
 """Records that are no stationary first-order diffusion, and one that is."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.signal import lfilter
@@ -8,7 +10,8 @@ from worker.identification.checks.markov_tests import (
     STAGES,
     _stretches,
     check_consecutive_samples,
-    score_tests,
+    score_sums,
+    stage_of,
 )
 from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import (
@@ -136,9 +139,9 @@ def test_stages_of_stationary_records_agree_as_often_as_chance_says() -> None:
         )
         b, a = found.drift[0].estimate.internal, found.diffusion[0, 0].estimate.internal
         walk = chunks(data, scales, block_edges(data, 1))
-        scores = score_tests(
-            walk, TRAPEZOID, make_library((scales,)), b, a, longest_duration(data) / scales.time
-        )
+        longest = longest_duration(data) / scales.time
+        library, stage = make_library((scales,)), partial(stage_of, longest=longest)
+        scores = score_sums(walk, TRAPEZOID, library, b, a, stage).tests(a, a)
         assert scores.drift_stages is not None
         assert scores.noise_stages is not None
         z += [scores.drift_stages.z, scores.noise_stages.z]
@@ -183,6 +186,6 @@ def test_a_ramp_is_deterministic_and_no_fault() -> None:
 def test_every_window_is_in_its_stage_once_however_often_stages_change(runs: int) -> None:
     """Few stretches are slices of the windows, many are numbers of windows."""
     stage = np.repeat(np.random.default_rng(runs).integers(0, STAGES, runs), 4)
-    found = [(k, np.arange(len(stage))[rows]) for k, rows in _stretches(stage)]
+    found = [(k, np.arange(len(stage))[rows]) for k, rows in _stretches(stage, STAGES)]
     assert sorted(np.concatenate([rows for _, rows in found])) == list(range(len(stage)))
     assert all((stage[rows] == k).all() for k, rows in found)

@@ -6,7 +6,13 @@ import pytest
 from worker.identification.data.preconditions import check_independent, check_unwrapped
 from worker.identification.data.trajectories import from_arrays
 from worker.identification.data.windows import measure_space
-from worker.identification.errors import CollinearVariables, WrappedVariable
+from worker.identification.errors import (
+    CollinearVariables,
+    IndependentSamples,
+    ValuesOutOfRange,
+    WrappedVariable,
+)
+from worker.identification.estimation.setup import Settings, problem_of
 
 
 def _walk(n: int = 4_000, step: float = 12.0, seed: int = 0) -> np.ndarray:
@@ -21,11 +27,43 @@ def _check(*paths: np.ndarray) -> None:
 def test_dependent_columns_are_refused_in_any_order_and_unit() -> None:
     x = np.random.default_rng(0).standard_normal((500, 2))
     combined = np.stack([x[:, 0], x[:, 1] * 1e-6, 3 * x[:, 0] + x[:, 1]], axis=1)
-    with pytest.raises(CollinearVariables, match="linear combination"):
+    with pytest.raises(CollinearVariables, match="of x, y, z one is a linear") as refused:
         check_independent(from_arrays([combined], 1.0))
+    assert "Leave z out" in refused.value.hints[0]
+    beside = np.stack([x[:, 0], x[:, 1], 2 * x[:, 1] + 5], axis=1)
+    with pytest.raises(CollinearVariables, match="of y, z one is a linear"):
+        check_independent(from_arrays([beside], 1.0))
     with pytest.raises(CollinearVariables, match="y does not vary"):
         check_independent(from_arrays([np.stack([x[:, 0], np.full(500, 7.0)], axis=1)], 1.0))
     check_independent(from_arrays([x], 1.0))
+
+
+def test_columns_that_cannot_be_states_are_named_and_the_advice_works() -> None:
+    """A logged temperature beside a position: the message gave no name, and advice for one."""
+    generator = np.random.default_rng(5)
+    position = np.zeros(4_000)
+    for n in range(1, len(position)):
+        position[n] = 0.9 * position[n - 1] + generator.standard_normal()
+    noise = 21 + 0.01 * generator.standard_normal((4_000, 2))
+    columns = np.column_stack([noise[:, 0], position, noise[:, 1]])
+
+    def tried(x: np.ndarray) -> None:
+        problem_of(from_arrays([x], 0.1), Settings(), lambda *_: None)
+
+    with pytest.raises(IndependentSamples, match="of variable x are independent") as one:
+        tried(columns[:, :2])
+    assert "Leave variable x out" in one.value.hints[0]
+    with pytest.raises(IndependentSamples, match="The same holds of z") as two:
+        tried(columns)
+    assert "Leave variables x, z out" in two.value.hints[0]
+    # Of columns that are all such, none is to be left out.
+    with pytest.raises(IndependentSamples) as every:
+        tried(noise)
+    assert every.value.hints == ("Sample several times within one relaxation time.",)
+    tried(columns[:, 1:2])
+    huge = np.column_stack([position, 1e60 * position[::-1]])
+    with pytest.raises(ValuesOutOfRange, match="values of variable y"):
+        tried(huge)
 
 
 @pytest.mark.slow
