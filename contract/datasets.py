@@ -118,7 +118,7 @@ class DatasetReport(Document):
     """Content read from an upload, and the assumptions that were made."""
 
     format: str
-    """File format: csv, json, npy, npz, parquet, arrow or mat."""
+    """File format: csv, json, npy, npz, parquet, arrow, mat, or zip (several files)."""
     layout: Layout
     """The complete layout: the given fields and the inferred ones."""
     assumptions: tuple[str, ...] = ()

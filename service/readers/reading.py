@@ -111,6 +111,15 @@ def _record(path: Path, form: Format, layout: Layout, limits: Limits, notes: Not
 
             read_table = arrow.read_parquet if form == "parquet" else arrow.read_arrow
             table = read_table(path, limits, notes)
+        case "zip":
+            from service.readers.formats.archive import read_zip
+
+            return read_zip(
+                path,
+                limits,
+                notes,
+                lambda file, kind, own: _record(file, kind, layout, limits, own),
+            )
         case "json":
             from service.readers.formats import json
 

@@ -164,11 +164,16 @@ class Record:
     lines: Lines = field(default_factory=Lines)
     row_word: str = "row"
 
+    files: tuple[tuple[int, str], ...] = ()
+    """First sample and name of each file, where the record was joined from several."""
     whole_rows: bool = False
     """Whether every row of the file is a trajectory, all of the same number of columns."""
 
     def place(self, sample: int) -> str:
         """Return the place of a sample in the file, in words."""
+        if self.files:
+            name = next(name for start, name in reversed(self.files) if start <= sample)
+            return name if self.whole_rows else f"{self.row_word} {self.lines[sample]} of {name}"
         if self.whole_rows and self.trajectory is not None:
             length = len(self.states) // (int(self.trajectory[-1]) + 1)
             column = sample % length

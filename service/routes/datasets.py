@@ -26,7 +26,7 @@ router = APIRouter(prefix="/v1/datasets", tags=["datasets"])
 _MEDIA_TYPES = (
     "text/csv text/plain application/json application/x-npy application/x-npz "
     "application/vnd.apache.parquet application/vnd.apache.arrow.file application/x-matlab-data "
-    "application/octet-stream"
+    "application/zip application/octet-stream"
 )
 _ACCEPTED: dict[str, Any] = {
     **{name: {"schema": BINARY} for name in _MEDIA_TYPES.split()},

@@ -3,7 +3,7 @@
 import base64
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import pytest
 import scipy.io
 from playwright.sync_api import Page, expect
 
+from tests.acceptance.served import Served
 from tests.browser.test_page import serious
 
 STEP = 0.05
@@ -77,6 +78,16 @@ def dropped(page: Page, *files: tuple[str, bytes]) -> None:
         [[name, base64.b64encode(content).decode()] for name, content in files],
     )
     page.dispatch_event("#drop", "drop", {"dataTransfer": handle})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _left_as_it_was(served: Served) -> Iterator[None]:
+    """Delete the jobs and datasets of this file: others count theirs on the same installation."""
+    yield
+    with served.client() as client:
+        for place in ("jobs", "datasets"):
+            for item in client.get(f"/v1/{place}?limit=100").json()["items"]:
+                client.delete(f"/v1/{place}/{item['id']}")
 
 
 def roles(page: Page) -> list[str]:
@@ -195,3 +206,37 @@ def test_tracks_are_drawn_in_the_plane(visit: Any) -> None:
     dropped(page, ("tracks.csv", "\n".join(["y,x,frame,particle", *lines]).encode()))
     expect(page.locator("#plot-paths canvas")).to_be_visible()
     expect(page.locator("#plot-paths .legend li")).to_have_count(4)
+
+
+def test_several_files_are_trajectories_or_datasets_as_asked(visit: Any) -> None:
+    halves = [
+        ("run2.csv", "\n".join(["t,x", *(f"{t},{x}" for t, x, _ in ROWS[500:1000])]).encode()),
+        ("run10.csv", "\n".join(["t,x", *(f"{t},{x}" for t, x, _ in ROWS[1000:])]).encode()),
+        ("run1.csv", "\n".join(["t,x", *(f"{t},{x}" for t, x, _ in ROWS[:500])]).encode()),
+    ]
+    page = visit.open()
+    dropped(page, *halves)
+    expect(page.locator("#several")).to_be_visible()
+    expect(page.locator("#several-heading")).to_be_focused()
+    assert page.locator("#several-names li").all_inner_texts() == [
+        "run1.csv",
+        "run2.csv",
+        "run10.csv",
+    ]
+    assert serious(page) == []
+    page.click("#several [type=submit]")
+    expect(page.locator(".read")).to_contain_text("1500 samples of x in 3 trajectories")
+    page.click(".read summary")
+    expect(page.locator(".read")).to_contain_text("in order: run1.csv, run2.csv, run10.csv")
+    visit.open()
+    dropped(page, *halves, ("photo.png", b"\x89PNG\r\n\x00"))
+    page.check("#several [value=each]")
+    page.click("#several [type=submit]")
+    problem = page.locator("#upload-problem .problem")
+    expect(problem).to_contain_text("1 of 4 files could not be read")
+    expect(problem).to_contain_text("photo.png: ")
+    page.goto(f"{visit.url}/#/datasets")
+    for name, _ in halves:
+        expect(page.locator("#datasets tbody")).to_contain_text(name)
+    assert all("415" in line for line in visit.complaints)
+    visit.complaints.clear()

@@ -5,11 +5,11 @@ from typing import Literal, get_args
 
 from service.readers.errors import UnreadableData, unsupported
 
-Format = Literal["csv", "json", "npy", "npz", "parquet", "arrow", "mat"]
+Format = Literal["csv", "json", "npy", "npz", "parquet", "arrow", "mat", "zip"]
 
 ACCEPTED = (
-    "CSV and other text tables, JSON, NPY, NPZ, Parquet, Arrow IPC, and MAT files of version 5 are "
-    "read."
+    "CSV and other text tables, JSON, NPY, NPZ, Parquet, Arrow IPC, MAT files of version 5, and "
+    "ZIP archives of these are read."
 )
 
 _MAGIC: tuple[tuple[bytes, Format], ...] = (
@@ -55,7 +55,8 @@ _SPELLINGS: tuple[tuple[Format | None, str], ...] = (
     ("parquet", "application/vnd.apache.parquet application/x-parquet"),
     ("arrow", "application/vnd.apache.arrow.file application/vnd.apache.arrow.stream"),
     ("mat", "application/x-matlab-data"),
-    (None, "application/octet-stream application/x-www-form-urlencoded application/zip"),
+    ("zip", "application/zip application/x-zip-compressed"),
+    (None, "application/octet-stream application/x-www-form-urlencoded"),
     (None, "application/vnd.ms-excel binary/octet-stream"),
 )
 _MEDIA_TYPES = {name: form for form, names in _SPELLINGS for name in names.split()}
@@ -79,7 +80,7 @@ def format_of(head: bytes, media_type: str | None, filename: str | None) -> Form
     declared = _declared(media_type, filename)
     for magic, form in _MAGIC:
         if head.startswith(magic):
-            return form
+            return "zip" if _is_archive_of_files(head) else form
     for magic, what, hint in _FOREIGN:
         if head.startswith(magic):
             raise unsupported(f"The upload is {what}, which is not supported.", hint, ACCEPTED)
@@ -89,7 +90,7 @@ def format_of(head: bytes, media_type: str | None, filename: str | None) -> Form
             "Save the array with numpy.save(..., allow_pickle=False), numpy.savez or as CSV.",
             ACCEPTED,
         )
-    if declared in ("npy", "npz", "parquet", "arrow", "mat"):
+    if declared in ("npy", "npz", "parquet", "arrow", "mat", "zip"):
         raise UnreadableData(
             f"The upload is declared as {declared}, but its first bytes are not in that format; "
             "the file may be cut or mislabelled.",
@@ -121,6 +122,15 @@ def _declared(media_type: str | None, filename: str | None) -> Format | None:
     # Browsers and curl send text/plain or application/octet-stream for every format that they do
     # not know; the extension of the name is more reliable then.
     return extension or declared if name in ("text/plain", "application/octet-stream") else declared
+
+
+def _is_archive_of_files(head: bytes) -> bool:
+    """Return whether the first file of a ZIP archive is neither an array nor of an office file."""
+    if not head.startswith(b"PK\x03\x04") or len(head) < 30:
+        return False
+    name = head[30 : 30 + int.from_bytes(head[26:28], "little")]
+    office = (b"[Content_Types].xml", b"_rels/", b"mimetype", b"docProps/", b"xl/", b"META-INF/")
+    return not name.endswith(b".npy") and not name.startswith(office)
 
 
 def _looks_xyz(head: bytes) -> bool:

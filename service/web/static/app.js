@@ -8,6 +8,7 @@ import { onPage } from './words.js';
 import { followLinks } from './plots/elements.js';
 import { drawAll, redrawAll } from './plots/figures.js';
 import { save } from './plots/saving.js';
+import { zipOf } from './zip.js';
 
 const by = (id) => document.getElementById(id);
 const views = ['new', 'model', 'data', 'datasets', 'job', 'jobs', 'compare'];
@@ -79,15 +80,19 @@ function clearProblem(place) { place.replaceChildren(); }
 
 // ---- a new dataset
 
+async function sent(body, name) {
+  // Without a type: what the system calls a file is often wrong, and its content says what it is.
+  const form = new FormData();
+  form.append('file', new Blob([body], { type: 'application/octet-stream' }), name);
+  form.append('layout', JSON.stringify(read(by('layout'))));
+  return json('/v1/datasets', { method: 'POST', body: form });
+}
+
 async function upload(body, name) {
   clearProblem(by('upload-problem'));
   by('upload-progress').textContent = `Reading ${name} …`;
   try {
-    // Without a type: what the system calls a file is often wrong, and its content says what it is.
-    const form = new FormData();
-    form.append('file', new Blob([body], { type: 'application/octet-stream' }), name);
-    form.append('layout', JSON.stringify(read(by('layout'))));
-    const dataset = await json('/v1/datasets', { method: 'POST', body: form });
+    const dataset = await sent(body, name);
     location.hash = `#/datasets/${dataset.id}`;
   } catch (error) {
     if (!(error instanceof Problem) && !(error instanceof FieldFault)) throw error;
@@ -98,9 +103,49 @@ async function upload(body, name) {
   }
 }
 
+/** One file is read at once; of several it is asked how they belong together. */
+function take(files) {
+  const chosen = [...files].sort((a, b) => a.name.localeCompare(b.name, undefined, { numeric: true }));
+  clearProblem(by('upload-problem'));
+  by('several').hidden = chosen.length < 2;
+  if (chosen.length === 1) upload(chosen[0], chosen[0].name);
+  if (chosen.length < 2) return;
+  by('several-heading').textContent = `${chosen.length} files`;
+  by('several-names').replaceChildren(...chosen.map(({ name }) => element('li', '', name)));
+  by('several-heading').focus();
+  by('several').onsubmit = (event) => {
+    event.preventDefault();
+    by('several').hidden = true;
+    by('several').elements.together.value === 'one' ? uploadTogether(chosen) : uploadEach(chosen);
+  };
+}
+
+by('several-cancel').addEventListener('click', () => { by('several').hidden = true; });
+
+async function uploadTogether(files) {
+  const name = `${files.length} files, ${files[0].name} to ${files.at(-1).name}`;
+  upload(await zipOf(files), `${name}.zip`);
+}
+
+/** Each file by itself; what is refused is said, and hinders none of the others. */
+async function uploadEach(files) {
+  const refused = [];
+  for (const [k, file] of files.entries()) {
+    by('upload-progress').textContent = `Reading ${file.name} (${k + 1} of ${files.length}) …`;
+    try {
+      await sent(file, file.name);
+    } catch (error) {
+      if (!(error instanceof Problem) && !(error instanceof FieldFault)) throw error;
+      refused.push({ detail: `${file.name}: ${error.message}` });
+    }
+  }
+  by('upload-progress').textContent = '';
+  if (!refused.length) location.hash = '#/datasets';
+  else explain(by('upload-problem'), { title: `${refused.length} of ${files.length} files could not be read`, message: refused.length < files.length ? 'The others are listed under Datasets.' : '', errors: refused });
+}
+
 by('file').addEventListener('change', () => {
-  const [file] = by('file').files;
-  if (file) upload(file, file.name);
+  take(by('file').files);
   by('file').value = '';
 });
 const drop = by('drop');
@@ -108,8 +153,7 @@ for (const name of ['dragenter', 'dragover']) drop.addEventListener(name, (event
 for (const name of ['dragleave', 'drop']) drop.addEventListener(name, () => drop.classList.remove('over'));
 for (const name of ['dragover', 'drop']) addEventListener(name, (event) => event.preventDefault());
 addEventListener('drop', (event) => {
-  const [file] = event.dataTransfer.files;
-  if (file && !by('view-new').hidden) upload(file, file.name);
+  if (!by('view-new').hidden) take(event.dataTransfer.files);
 });
 by('example')?.addEventListener('click', async () => {
   const example = await fetch(by('example').dataset.address);
