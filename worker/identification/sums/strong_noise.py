@@ -24,10 +24,13 @@ class StrongNoise:
     """Measurement noise of one variable that exceeds an increment.
 
     variance   s², internal units
+    error      its standard error: (M52) is the mean of e² less twice its lag-one and plus its
+               lag-two product, which have variances of 2, 1 and 1 s⁴/n
     stride     samples over which the process shows beside the noise
     """
 
     variance: float
+    error: float
     stride: int
 
 
@@ -54,7 +57,10 @@ def strong_noise(data: Trajectories, scales: Scales, period: float | None) -> St
             return None
         near = _mean_square(data, stride, period)
     # At a coarse step the process itself is as far after one sample as after many.
-    return StrongNoise(variance / scales.unit**2, stride) if stride > 1 else None
+    if stride == 1:
+        return None
+    variance /= scales.unit**2
+    return StrongNoise(variance, variance * np.sqrt(7 / min(data.n_increments, SAMPLES)), stride)
 
 
 def _mean_square(data: Trajectories, m: int, period: float | None) -> float:

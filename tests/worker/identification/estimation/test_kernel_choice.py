@@ -270,14 +270,18 @@ def test_ripples_under_a_kernel_are_missed_with_a_warning_and_found_by_choosing(
     at, factor = names.index("sin(70*x)"), found.scales.unit / found.scales.time
     estimate = chosen.drift[0].estimate
     assert abs(estimate.raw[at] * factor - 3) < 4 * estimate.std_error[at] * factor
-    assert [f.code for f in findings(default, missed) if "kernels" in f.code] == ["wide-kernels"]
-    assert not [f for f in findings(chosen, found) if "kernels" in f.code]
+    assert [f.code for f in findings(default, missed, "auto") if "kernels" in f.code] == [
+        "wide-kernels"
+    ]
+    assert not [f for f in findings(chosen, found, "auto") if "kernels" in f.code]
 
 
 def test_default_kernels_are_not_called_wide_for_high_powers(wells: Trajectories) -> None:
     problem = _problem(wells, choosing=False, polynomial_degree=8)
     assert not [
-        f for f in findings(identify(problem, "trapezoid", "none"), problem) if "kernels" in f.code
+        f
+        for f in findings(identify(problem, "trapezoid", "none"), problem, "none")
+        if "kernels" in f.code
     ]
 
 
@@ -286,7 +290,7 @@ def test_too_few_samples_leave_the_default_with_a_word(paths) -> None:
     problem = _problem(from_arrays([x], 0.1))
     identified = identify(problem, "trapezoid", "none")
     assert identified.instruments is problem.instruments
-    assert [f.code for f in findings(identified, problem) if "kernels" in f.code] == [
+    assert [f.code for f in findings(identified, problem, "none") if "kernels" in f.code] == [
         "kernels-not-chosen"
     ]
 

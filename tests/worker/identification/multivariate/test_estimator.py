@@ -41,7 +41,7 @@ def test_a_velocity_column_leaves_the_position_without_noise_and_both_equations_
     assert got["x"]["y"][0] == pytest.approx(1, abs=0.001)
     for term, (value, error) in got["y"].items():
         assert abs(value - systems["inertial"].terms["y"][term]) < 4 * error + 0.005
-    assert "degenerate-diffusion" in {f.code for f in findings(fit, problem)}
+    assert "degenerate-diffusion" in {f.code for f in findings(fit, problem, "auto")}
 
 
 def test_standard_errors_are_the_scatter_over_seeds(

@@ -35,7 +35,7 @@ def test_the_long_time_model_is_found_at_steps_where_residuals_are_uncorrelated(
     fitted = fit_jointly(as_data(persistent_paths, 0.02), polynomial_degree=2)
     fit, problem = fitted
     assert TAU < fit.least_step < 1
-    [finding] = [f for f in findings(fit, problem) if f.code == "persistent-increments"]
+    [finding] = [f for f in findings(fit, problem, "auto") if f.code == "persistent-increments"]
     assert f"{fit.least_step:.4g}" in finding.message
     got = coefficients(fitted)
     assert {key: set(terms) for key, terms in got.items()} == {
@@ -60,7 +60,7 @@ def test_a_sampling_rule_that_is_named_is_taken_at_its_word(
     fitted = fit_jointly(as_data(persistent_paths, 0.02), rule="trapezoid", polynomial_degree=2)
     fit, problem = fitted
     assert fit.least_step == 0
-    assert "persistent-increments" in {f.code for f in findings(fit, problem)}
+    assert "persistent-increments" in {f.code for f in findings(fit, problem, "auto")}
     # Ballistic: ⟨ΔX²⟩/Δ = 1 − (τ/Δ)(1 − e^(−Δ/τ)).
     ballistic = 1 - TAU / 0.02 * (1 - np.exp(-0.02 / TAU))
     assert coefficients(fitted)["x,x"]["1"][0] == pytest.approx(ballistic, rel=0.1)
@@ -70,7 +70,7 @@ def test_a_sampling_rule_that_is_named_is_taken_at_its_word(
 def test_a_diffusion_is_fitted_at_every_step(system_paths, fit_jointly, as_data) -> None:
     fit, problem = fit_jointly(as_data(system_paths("rotating")))
     assert fit.least_step == 0
-    assert "persistent-increments" not in {f.code for f in findings(fit, problem)}
+    assert "persistent-increments" not in {f.code for f in findings(fit, problem, "auto")}
 
 
 def test_thinned_samples_are_at_least_so_far_apart_and_no_step_spans_two_segments() -> None:

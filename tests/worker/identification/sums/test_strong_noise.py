@@ -45,11 +45,24 @@ def test_displacements_tell_the_noise_and_a_stride_that_shows_the_process(ratio:
     scales = measure_scales(data)
     found = strong_noise(data, scales, None)
     assert found is not None
-    # s² of D₁ − D₂/2 has an error of √(3/n).
-    assert found.variance * scales.unit**2 == pytest.approx(0.09, rel=4 * np.sqrt(3 / 100_000))
+    error = found.error * scales.unit**2
+    assert error == pytest.approx(0.09 * np.sqrt(7 / 100_000), rel=0.02)
+    assert found.variance * scales.unit**2 == pytest.approx(0.09, abs=4 * error)
     # The growth over two strides, 2 m a Δt, is five errors 2 s² √(3/n), in powers of two.
     least = 5 * ratio * np.sqrt(3 / 100_000)
     assert least / 2 < found.stride < 4 * least
+
+
+def test_the_error_of_the_noises_variance_is_its_scatter() -> None:
+    z = []
+    for seed in range(80):
+        data = from_arrays([_linear(0.001, 100_000, 0.3, seed)], 0.001)
+        scales = measure_scales(data)
+        found = strong_noise(data, scales, None)
+        assert found is not None
+        z.append((found.variance - (0.3 / scales.unit) ** 2) / found.error)
+    # The standard error of a root mean square of 80 is 0.08.
+    assert np.sqrt(np.mean(np.square(z))) == pytest.approx(1, abs=0.25)
 
 
 @pytest.mark.parametrize("dt", [0.01, 0.5, 1.5, 3.0, 10.0])
