@@ -241,7 +241,7 @@ class TestAlanine:
         low, high = unvisited["details"]["range"]
         assert low <= 0
         assert high >= 120
-        assert "angle x" in unvisited["message"]
+        assert "angle Phi" in unvisited["message"]
 
     def test_undeclared_angles_are_refused_by_name(self, client: httpx.Client) -> None:
         dataset = upload(

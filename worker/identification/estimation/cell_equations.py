@@ -246,6 +246,7 @@ class CellEquations:
     at_nodes   statistics without kernels, where there are several to choose from
     least      errors that coefficients have at least, where trajectories differ
     expected   model whose mean residuals by the rule are taken from the equations (M47), or None
+    doubled    statistics at twice the step, once they are summed
     """
 
     problem: Problem
@@ -254,6 +255,7 @@ class CellEquations:
     at_nodes: KernelStatistics | None = None
     least: LeastErrors | None = None
     expected: Solution | None = None
+    doubled: KernelStatistics | None = None
 
     @property
     def n_windows(self) -> int:
@@ -382,8 +384,14 @@ class CellEquations:
     def at_double_step(self, every: int) -> "CellEquations":
         """Return the equations at twice the step from each k-th block."""
         rule = self.rule.at_stride(2 * self.rule.stride)
-        found = gather_for(self.problem, rule, every)
+        found = self.doubled or gather_for(self.problem, rule, every)
         return CellEquations(self.problem, rule, found, least=self.least, expected=self.expected)
+
+    def with_double_step(self) -> "CellEquations":
+        """Return the equations with the sums at twice the step, which later fits need again."""
+        if self.doubled is not None:
+            return self
+        return replace(self, doubled=self.at_double_step(self.blocks_at_double_step()).statistics)
 
     def of_blocks(self, every: int) -> "CellEquations":
         """Return the equations of each k-th block only."""

@@ -54,6 +54,8 @@ def judged(problem: Problem, equations: Equations, v: Any, plain: Fit | None) ->
         problem = choose_kernels(problem, equations.rule, equations.at_nodes, v)
         statistics = equations.at_nodes.under(problem.kernels)
         equations = replace(equations, problem=problem, statistics=statistics, at_nodes=None)
+    if isinstance(equations, CellEquations):
+        equations = equations.with_double_step()
     solution = solve(problem, equations, v)
     residuals = equations.residuals(solution)
     noise_free = residuals.noise_free() if plain is None else plain.noise_free
