@@ -100,7 +100,7 @@ class Clock:
     def running(self) -> Iterator[None]:
         """Count the diagnostics' time inside the `with` block."""
         watched = [
-            (identified_model, "score_tests"),
+            (identified_model, "score_sums_of"),
             (CellEquations, "residuals"),
             (setup, "check_unwrapped"),
             (setup, "check_consecutive_samples"),
