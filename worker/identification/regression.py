@@ -384,6 +384,19 @@ def estimated(equations: NormalEquations, basis: Floats, *, robust: bool = True)
     return Solution(found.values, errors.covariance(basis), robust_covariance)
 
 
+def estimated_values(equations: NormalEquations, basis: Floats) -> Floats | None:
+    """Compute the values of `estimated` alone; (k,), None where it is singular.
+
+    Parameters
+    ----------
+    equations : normal equations
+    basis : (k, n_functions) rows that span the space
+    """
+    weighted = equations if equations.errors is None else equations.errors.weighted
+    found = solve(weighted, basis, robust=False)
+    return None if found is None else found.values
+
+
 def _robust(
     equations: NormalEquations, basis: Floats, values: Floats, covariance: Floats
 ) -> Floats | None:

@@ -106,9 +106,13 @@ def without_rule_errors(fit: Fit) -> Fit:
     for _ in range(ROUNDS):
         expecting = replace(equations, expected=model)
         after = _estimates(expecting, v, model)
-        if not any(map(_differ, before, after)):
+        moved = any(map(_moved, before, after))
+        if not moved and not any(map(_wider, before, after)):
             break
         equations, before = expecting, after
+        if not moved:
+            # The next model would be this one, and so would its error.
+            break
         model = solve(equations.problem, equations, v, briefly=True)
     if equations.expected is None:
         return fit
@@ -132,15 +136,29 @@ def _estimates(equations: CellEquations, v: Any, model: Solution) -> list[Estima
     return [estimated(e, np.eye(len(e.score)), robust=False) for e in both]
 
 
-def _differ(one: Estimated | None, other: Estimated | None) -> bool:
-    """Check whether estimates differ by a tenth of an error, or variances by a twentieth."""
+def _moved(one: Estimated | None, other: Estimated | None) -> bool:
+    """Check whether estimates differ by a tenth of a standard error."""
     if one is None or other is None:
         return False
-    norms = np.sqrt(np.diag(one.covariance))
-    root = inverse_square_root(one.covariance / np.outer(norms, norms), SMALLEST_EIGENVALUE) / norms
-    moved = root @ (other.values - one.values)
-    wider = np.linalg.eigvalsh(root @ (other.covariance - one.covariance) @ root.T)[-1]
-    return bool(moved @ moved > MATERIAL**2 or wider > WIDER)
+    moved = _root(one) @ (other.values - one.values)
+    return bool(moved @ moved > MATERIAL**2)
+
+
+def _wider(one: Estimated | None, other: Estimated | None) -> bool:
+    """Check whether a variance is larger by a twentieth."""
+    if one is None or other is None:
+        return False
+    root = _root(one)
+    return bool(np.linalg.eigvalsh(root @ (other.covariance - one.covariance) @ root.T)[-1] > WIDER)
+
+
+def _root(estimate: Estimated) -> Floats:
+    """Compute the inverse square root of an estimate's covariance; (rows, k)."""
+    norms = np.sqrt(np.diag(estimate.covariance))
+    return (
+        inverse_square_root(estimate.covariance / np.outer(norms, norms), SMALLEST_EIGENVALUE)
+        / norms
+    )
 
 
 def _noise_of(equations: Equations) -> Floats | None:

@@ -7,7 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
-from worker.identification.regression import NormalEquations, estimated, wider_root
+from worker.identification.regression import (
+    NormalEquations,
+    estimated,
+    estimated_values,
+    wider_root,
+)
 from worker.identification.selection.explosion import NO_ENDS, OpenEnds, explodes, may_explode
 from worker.identification.selection.log_likelihood_gains import (
     Gains,
@@ -134,12 +139,11 @@ def judged_by(
     if not ends:
         return judged
     price = float(costs.max())
-    for i in np.flatnonzero(judged > judged.max() - price - window):
-        support = level.support(int(i))
-        if may_explode(library, support):
-            found = coefficients_on(equations, library, support)
-            if found is not None and explodes(library, support, found[1], ends):
-                judged[i] -= price
+    close = np.flatnonzero(judged > judged.max() - price - window)
+    growing = [i for i in close.tolist() if may_explode(library, level.support(i))]
+    for i, raw in zip(growing, _raw_on_each(equations, library, level.at(growing)), strict=True):
+        if explodes(library, level.support(i), raw, ends):
+            judged[i] -= price
     return judged
 
 
@@ -208,12 +212,35 @@ def raw_on(equations: NormalEquations, library: Library, support: Support) -> Fl
     equations, library, support : normal equations, library of terms, positions of the terms
     """
     basis = support_basis(library, support)
-    solution = estimated(equations, basis.rows, robust=False)
-    return (
-        np.full(len(support), np.nan)
-        if solution is None
-        else basis.raw_coefficients(solution.values)
-    )
+    values = estimated_values(equations, basis.rows)
+    return np.full(len(support), np.nan) if values is None else basis.raw_coefficients(values)
+
+
+def _raw_on_each(equations: NormalEquations, library: Library, level: Level) -> list[Floats]:
+    """Compute raw coefficients on supports whose terms the data distinguish; (k,) each.
+
+    Parameters
+    ----------
+    equations, library, level : normal equations, library of terms, supports
+    """
+    if not library.near_origin:
+        n = len(level.members)
+        return [raw_on(equations, library, level.support(i)) for i in range(n)]
+    # One call for all of them: 150 single ones were a fifth of the time of a job of 2000 samples.
+    weighted = equations if equations.errors is None else equations.errors.weighted
+    terms, inside = library.scaled_terms, level.members
+    information = terms @ weighted.information @ terms.T
+    norms = np.sqrt(np.diag(information))
+    norms = np.where(norms > 0, norms, 1.0)
+    # A term outside has an equation of its own: its coefficient is zero.
+    both = inside[:, :, None] & inside[:, None, :]
+    normalised = np.where(both, information / np.outer(norms, norms), np.eye(len(norms)))
+    score = np.where(inside, terms @ weighted.score / norms, 0.0)
+    values = np.linalg.solve(normalised, score[..., None])[..., 0]
+    return [
+        row[chosen]
+        for row, chosen in zip(values / norms / library.term_scales, inside, strict=True)
+    ]
 
 
 def best_of(path: tuple[Candidate, ...]) -> Candidate:
@@ -289,11 +316,11 @@ def coefficients_on(
     equations, library, support : normal equations, library of terms, positions of the terms
     """
     basis = support_basis(library, support)
-    solution = estimated(equations, basis.rows, robust=False)
-    if solution is None:
+    values = estimated_values(equations, basis.rows)
+    if values is None:
         return None
-    internal = basis.rows.T @ solution.values if support else np.zeros(library.internal_size)
-    return internal, basis.raw_coefficients(solution.values)
+    internal = basis.rows.T @ values if support else np.zeros(library.internal_size)
+    return internal, basis.raw_coefficients(values)
 
 
 def _errors(covariance: Floats) -> Floats:

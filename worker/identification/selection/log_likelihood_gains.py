@@ -43,7 +43,7 @@ class Level:
         """Return the i-th support."""
         return tuple(np.flatnonzero(self.members[i]).tolist())
 
-    def at(self, those: NDArray[np.int_]) -> "Level":
+    def at(self, those: NDArray[np.int_] | list[int]) -> "Level":
         """Return the supports at these positions."""
         return Level(self.members[those], self.gains[those])
 
