@@ -52,6 +52,7 @@ def hostile_uploads() -> Iterator[Upload]:
         _jsons,
         _npys,
         _npzs,
+        _zips,
         _mats,
         _arrows,
         _torn,
@@ -268,10 +269,9 @@ def _npys() -> Iterator[Upload]:
         )
 
 
-def _bomb(megabytes: int) -> bytes:
-    return _zip(
-        {"x.npy": _header(f"({megabytes * 125_000},)") + bytes(megabytes * 1_000_000)}, level=1
-    )
+def _bomb(megabytes: int, name: str = "x.npy") -> bytes:
+    head = _header(f"({megabytes * 125_000},)") if name.endswith(".npy") else b"t,x\n"
+    return _zip({name: head + bytes(megabytes * 1_000_000)}, level=1)
 
 
 def _zip(
@@ -309,7 +309,6 @@ def _npzs() -> Iterator[Upload]:
         "member that is a pickle",
         _zip({"x.npy": _npy(np.array([Deed()], dtype=object), allow_pickle=True)}),
     )
-    yield sent("zip in a zip", _zip({"x.npz": _zip({"x.npy": good})}))
     lying = bytearray(_zip({"x.npy": good}, zipfile.ZIP_STORED))
     for offset, number in ((22, 2**32 - 1), (22, 1), (18, 2**32 - 1), (14, 0)):
         twisted = bytearray(lying)
@@ -319,6 +318,37 @@ def _npzs() -> Iterator[Upload]:
     for method, name in ((zipfile.ZIP_BZIP2, "bzip2"), (zipfile.ZIP_LZMA, "lzma")):
         yield sent(f"compressed by {name}", _zip({"x.npy": good}, method), harmless=True)
     encrypted = bytearray(_zip({"x.npy": good}))
+    encrypted[6] |= 1
+    yield sent("encrypted", bytes(encrypted), harmless=True)
+
+
+def _zips() -> Iterator[Upload]:
+    def sent(name: str, body: bytes | Callable[[], bytes], harmless: bool = False) -> Upload:
+        return Upload(f"zip {name}", body, "application/zip", {}, harmless)
+
+    good = b"t,x\n" + b"".join(b"%d,%d\n" % (k, k % 7) for k in range(50))
+    array = _zip({"x.npy": _npy(np.arange(50) % 7.0)})
+    for megabytes in (100, 800):
+        yield sent(f"bomb of {megabytes} MB", partial(_bomb, megabytes, "x.csv"))
+    for name in ("../../etc/passwd", "/etc/passwd", "a\\..\\b.csv", "x\0.csv", "." * 300, "€.csv"):
+        yield sent(f"member {name[:20]!r}", _zip({name: good}), harmless=True)
+    yield sent("many members", _zip({f"x{k}.csv": good for k in range(5_000)}), harmless=True)
+    yield sent("no members", _zip({}))
+    yield sent("folders only", _zip({"a/": b"", "a/b/": b""}))
+    yield sent("member of nothing", _zip({"x.csv": good, "y.csv": b""}))
+    yield sent("member that is a picture", _zip({"x.csv": good, "y.png": b"\x89PNG\r\n\x1a\n" * 9}))
+    yield sent(
+        "members of other variables", _zip({"x.csv": good, "y.csv": good.replace(b"x", b"y")})
+    )
+    # An archive may hold arrays of NumPy, but no archive.
+    yield sent("npz in a zip", _zip({"x.npz": array}), harmless=True)
+    yield sent("zip in a zip", _zip({"x.zip": _zip({"x.csv": good})}))
+    yield sent("npz in a zip in a zip", _zip({"x.zip": _zip({"x.npz": array})}))
+    for offset, number in ((22, 2**32 - 1), (22, 1), (18, 2**32 - 1), (14, 0)):
+        twisted = bytearray(_zip({"x.csv": good}, zipfile.ZIP_STORED))
+        twisted[offset : offset + 4] = struct.pack("<I", number)
+        yield sent(f"header's field at {offset} says {number}", bytes(twisted), harmless=True)
+    encrypted = bytearray(_zip({"x.csv": good}))
     encrypted[6] |= 1
     yield sent("encrypted", bytes(encrypted), harmless=True)
 
