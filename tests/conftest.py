@@ -54,6 +54,7 @@ SHARING = {
     "tests/acceptance/test_rolling_and_sweep.py",
     "tests/acceptance/test_webhook.py",
     "tests/client/test_cli.py",
+    "tests/client/test_cli_words.py",
     "tests/client/test_client.py",
 }
 """Files whose tests use `served`; of several test processes, one starts it and runs them all."""

@@ -38,6 +38,7 @@ class Kinds(Operations):
         analysis: AnalysisParameters | None = None,
         preset: Literal["paper"] | None = None,
         labels: Mapping[str, str] | None = None,
+        timeout_seconds: float | None = None,
         timeout: float | None = None,
         progress: bool | Listener = True,
         **layout: Unpack[LayoutOptions],
@@ -51,6 +52,7 @@ class Kinds(Operations):
         parameters   parameters of the identification: {"library": {"polynomial_degree": 3}}
         analysis     quantities to compute from the model: {"passages": [{"from": -1, "to": 1}]}
         preset       "paper"
+        timeout_seconds  time limit of the job on the worker
         timeout      seconds after which to stop waiting; the job continues
         progress     False for none, or a function that is given the job's record
         layout       dt, time_column, id_column, state_columns, ignored_columns, orientation, axes,
@@ -58,7 +60,7 @@ class Kinds(Operations):
 
         Raises InputError, Problem, JobFailed, JobCancelled, WaitingTimedOut, Unreachable.
         """
-        job = identification(parameters, analysis, preset, labels)
+        job = identification(parameters, analysis, preset, labels, timeout_seconds)
         document = yield from of_data(
             data, t, layout, job, self._retries, listener(progress), timeout
         )
@@ -74,6 +76,7 @@ class Kinds(Operations):
         parameters: IdentificationParameters | None = None,
         confidence: float | None = None,
         labels: Mapping[str, str] | None = None,
+        timeout_seconds: float | None = None,
         timeout: float | None = None,
         progress: bool | Listener = True,
         **layout: Unpack[LayoutOptions],
@@ -87,7 +90,7 @@ class Kinds(Operations):
 
         The other parameters and the errors are those of `identify`.
         """
-        job = rolling(windows, parameters, confidence, labels)
+        job = rolling(windows, parameters, confidence, labels, timeout_seconds)
         return Rolling(
             (yield from of_data(data, t, layout, job, self._retries, listener(progress), timeout))
         )
@@ -102,6 +105,7 @@ class Kinds(Operations):
         parameters: IdentificationParameters | None = None,
         analysis: AnalysisParameters | None = None,
         labels: Mapping[str, str] | None = None,
+        timeout_seconds: float | None = None,
         timeout: float | None = None,
         progress: bool | Listener = True,
         **layout: Unpack[LayoutOptions],
@@ -114,7 +118,7 @@ class Kinds(Operations):
         The other parameters and the errors are those of `identify`. A set that has no model does
         not stop the others.
         """
-        job = sweeping(over, parameters, analysis, labels)
+        job = sweeping(over, parameters, analysis, labels, timeout_seconds)
         document = yield from of_data(
             data, t, layout, job, self._retries, listener(progress), timeout
         )
@@ -127,6 +131,7 @@ class Kinds(Operations):
         *,
         analysis: AnalysisParameters | None = None,
         labels: Mapping[str, str] | None = None,
+        timeout_seconds: float | None = None,
         timeout: float | None = None,
         progress: bool | Listener = True,
     ) -> Flow[Model]:
@@ -135,7 +140,7 @@ class Kinds(Operations):
         model   earlier model, id of a job, or terms:
                 {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": …}}
         """
-        job = generating(model, analysis, labels)
+        job = generating(model, analysis, labels, timeout_seconds)
         document = yield from computed(job, None, self._retries, listener(progress), timeout)
         return model_of(document, ask=self._asking())
 
@@ -158,10 +163,16 @@ def identification(
     analysis: AnalysisParameters | None,
     preset: str | None,
     labels: Mapping[str, str] | None,
+    timeout_seconds: float | None = None,
 ) -> Document:
     """Return the document of an identification without its dataset. Raises InputError."""
     return _job(
-        "identification", parameters=parameters, analysis=analysis, preset=preset, labels=labels
+        "identification",
+        parameters=parameters,
+        analysis=analysis,
+        preset=preset,
+        labels=labels,
+        timeout_seconds=timeout_seconds,
     )
 
 
@@ -170,10 +181,16 @@ def rolling(
     parameters: IdentificationParameters | None,
     confidence: float | None,
     labels: Mapping[str, str] | None,
+    timeout_seconds: float | None = None,
 ) -> Document:
     """Return the document of a rolling job without its dataset. Raises InputError."""
     return _job(
-        "rolling", windows=windows, parameters=parameters, confidence=confidence, labels=labels
+        "rolling",
+        windows=windows,
+        parameters=parameters,
+        confidence=confidence,
+        labels=labels,
+        timeout_seconds=timeout_seconds,
     )
 
 
@@ -182,6 +199,7 @@ def sweeping(
     parameters: IdentificationParameters | None,
     analysis: AnalysisParameters | None,
     labels: Mapping[str, str] | None,
+    timeout_seconds: float | None = None,
 ) -> Document:
     """Return the document of a sweep without its dataset. Raises InputError."""
     if isinstance(over, Mapping) or not all(isinstance(put, Mapping) for put in over):
@@ -191,20 +209,30 @@ def sweeping(
         checked(dict(put), IdentificationParameters, f"over[{number}]")
         for number, put in enumerate(over)
     ]
-    return _job("sweep", variants=variants, parameters=parameters, analysis=analysis, labels=labels)
+    return _job(
+        "sweep",
+        variants=variants,
+        parameters=parameters,
+        analysis=analysis,
+        labels=labels,
+        timeout_seconds=timeout_seconds,
+    )
 
 
 def generating(
     model: Model | str | ModelTerms,
     analysis: AnalysisParameters | None,
     labels: Mapping[str, str] | None,
+    timeout_seconds: float | None = None,
 ) -> Document:
     """Return the document of a job that analyses a model. Raises InputError."""
     if isinstance(model, Model):
         source: Any = model.source
     else:
         source = {"job": model} if isinstance(model, str) else dict(model)
-    return _job("generator", model=source, analysis=analysis, labels=labels)
+    return _job(
+        "generator", model=source, analysis=analysis, labels=labels, timeout_seconds=timeout_seconds
+    )
 
 
 def _job(kind: str, **fields: Any) -> Document:

@@ -150,7 +150,7 @@ def test_a_detached_job_is_only_its_id(served: Served) -> None:
     ("arguments", "status", "said"),
     [
         (["identify", "nowhere.csv"], 1, "nowhere.csv"),
-        (["identify", FILE, "--time-column", "when"], 1, "time_column names 'when'"),
+        (["identify", FILE, "--time-column", "when"], 1, "--time-column names 'when'"),
         (["identify", FILE, "--parameters", "{"], 2, "@FILE"),
         (["identify", FILE, "--label", "x"], 2, "NAME=VALUE"),
         (["identify", FILE, "--parameters", '{"library": {"degree": 3}}'], 1, "library.degree"),

@@ -208,6 +208,7 @@ class TestShells:
             "model",
             "analysis",
             "labels",
+            "timeout_seconds",
             "timeout",
             "progress",
         ]

@@ -34,6 +34,7 @@ def itoscope() -> None:
 
 for command in (
     starting.identify, starting.roll, starting.sweep, starting.generator, jobs.read,
-    jobs.watch, jobs.result, jobs.report, models.plot, models.simulate, jobs.jobs, jobs.cancel,
+    jobs.watch, jobs.result, jobs.report, models.plot, models.simulate, jobs.jobs, jobs.datasets,
+    jobs.cancel, jobs.delete,
 ):  # fmt: skip
     itoscope.add_command(command)

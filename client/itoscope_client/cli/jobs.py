@@ -21,6 +21,7 @@ from itoscope_client.cli.output import (
     EXIT_STATUS,
     finished,
     of_dataset,
+    of_datasets,
     of_jobs,
     report_failure,
     show,
@@ -142,6 +143,48 @@ def cancel(job: str, url: str | None, as_json: bool) -> None:
         record = client.cancel(job)
     plain = f"{record['id']} is {record['state']}"
     click.echo(json.dumps(record, ensure_ascii=False) if as_json else plain)
+
+
+@click.command(epilog=EXIT_STATUS)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="Maximum number of datasets.",
+)
+@common
+@report_failure
+def datasets(limit: int, url: str | None, as_json: bool) -> None:
+    """List your datasets, newest first.
+
+    \b
+    Example:
+      itoscope datasets --limit 5
+    """
+    with Client(url) as client:
+        found = client.datasets(limit=limit)
+    click.echo(json.dumps(found, ensure_ascii=False) if as_json else of_datasets(found))
+
+
+@click.command(epilog=EXIT_STATUS)
+@click.argument("ids", metavar="JOB|DATASET...", nargs=-1, required=True)
+@address
+@report_failure
+def delete(ids: Sequence[str], url: str | None) -> None:
+    """Delete each JOB with its result, or DATASET with its file; results of a dataset are kept.
+
+    \b
+    Example:
+      itoscope delete job_06h1ve3u84qhrctvl7s0he79sg ds_9tq4m2k7h3xa5c6e
+    """
+    with Client(url) as client:
+        for each in ids:
+            if each.startswith("ds_"):
+                client.delete_dataset(each)
+            else:
+                client.delete_job(each)
+            click.echo(f"{each} is deleted")
 
 
 def _files(client: Client, jobs: Sequence[Mapping[str, Any]]) -> dict[str, str]:

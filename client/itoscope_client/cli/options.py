@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -45,6 +45,23 @@ class Label(click.ParamType):  # type: ignore[type-arg]
         if not equals or not name:
             self.fail(f"{value!r} is not NAME=VALUE", param, ctx)
         return name, rest
+
+
+class Bounds(click.ParamType):  # type: ignore[type-arg]
+    """The bounds of a variable, `x=-2,2`; an end that is left out is open: `x=0,`."""
+
+    name = "NAME=LOW,HIGH"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Split name and ends, or fail with a message."""
+        if not isinstance(value, str):
+            return value
+        name, _, ends = value.partition("=")
+        try:
+            low, high = (float(end) if end.strip() else None for end in ends.split(","))
+        except ValueError:
+            self.fail(f"{value!r} is not NAME=LOW,HIGH; for an open end x=0, or x=,0", param, ctx)
+        return name, [low, high]
 
 
 class Component(click.ParamType):  # type: ignore[type-arg]
@@ -108,10 +125,40 @@ def together(*decorators: Callable[[Any], Any]) -> Decorator:
     return decorate
 
 
+class Giving(click.Option):
+    """An option that gives a field of a request.
+
+    field   the field in the words of the API: parameters.library.polynomial_degree
+    """
+
+    def __init__(self, *names: Any, field: str, **how: Any) -> None:
+        super().__init__(*names, **how)
+        self.field = field
+
+
+def giving(field: str, *names: str, **how: Any) -> Decorator:
+    """Return an option that gives the field."""
+    return click.option(*names, cls=Giving, field=field, **how)
+
+
 def labelled(purpose: str) -> Decorator:
     """Return the option of labels, whose help begins with their purpose."""
     said = f"{purpose} May be repeated."
     return click.option("--label", "labels", type=Label(), multiple=True, help=said)
+
+
+def bounded(of: str) -> Decorator:
+    """Return the options of the variables of a document: `parameters`, or a `model`."""
+    return together(
+        giving(
+            f"{of}.periodic", "--periodic", type=Label(), multiple=True,
+            help="An angle and its period: x=360. May be repeated.",
+        ),
+        giving(
+            f"{of}.domain", "--domain", type=Bounds(), multiple=True,
+            help="Known bounds of a variable: x=-2,2, or x=0, for an open end. May be repeated.",
+        ),
+    )  # fmt: skip
 
 
 address = click.option("--url", envvar="ITOSCOPE_URL", metavar="URL", help="The service's address.")
@@ -135,65 +182,80 @@ waits = together(
 """Options of commands that wait for a job."""
 starts = together(
     labelled("Your own label for the job."),
+    giving(
+        "timeout_seconds", "--time-limit", "timeout_seconds", type=click.FloatRange(min=1),
+        metavar="SECONDS", help="Time limit of the job on the worker (default 600).",
+    ),
     click.option("--detach", is_flag=True, help="Submit the job, print its id and exit."),
     saves,
     waits,
     common,
-)
+)  # fmt: skip
 """Options of commands that start a job."""
 laid_out = together(
-    click.option(
-        "--dt", type=float, metavar="TIME",
+    giving(
+        "layout.dt", "--dt", type=float, metavar="TIME",
         help="Sampling interval, for files without a time column.",
     ),
-    click.option(
-        "--time-column", metavar="NAME",
+    giving(
+        "layout.time_column", "--time-column", metavar="NAME",
         help="Column, dimension or array that holds the sample times.",
     ),
-    click.option(
-        "--id-column", metavar="NAME", help="Column or dimension that identifies trajectories."
+    giving(
+        "layout.id_column", "--id-column", metavar="NAME",
+        help="Column or dimension that identifies trajectories."
     ),
-    click.option(
-        "--state-columns", metavar="NAMES", help="State variables, separated by commas: x,y."
+    giving(
+        "layout.state_columns", "--state-columns", metavar="NAMES",
+        help="State variables, separated by commas: x,y."
     ),
-    click.option(
-        "--ignored-columns", metavar="NAMES", help="Columns to leave out, separated by commas."
+    giving(
+        "layout.ignored_columns", "--ignored-columns", metavar="NAMES",
+        help="Columns to leave out, separated by commas."
     ),
-    click.option(
-        "--orientation", type=click.Choice(["columns", "rows"]),
+    giving(
+        "layout.orientation", "--orientation", type=click.Choice(["columns", "rows"]),
         help="rows: each row of the table is one trajectory.",
     ),
-    click.option(
-        "--axes", metavar="LETTERS",
+    giving(
+        "layout.axes", "--axes", metavar="LETTERS",
         help="Axes of an array: n trajectory, t time, d state variable; e.g. ntd.",
     ),
-    click.option(
-        "--time-unit", metavar="UNIT",
+    giving(
+        "layout.time_unit", "--time-unit", metavar="UNIT",
         help="Unit of time; calendar time stamps are converted to it (s, min, h, day, year).",
     ),
-    click.option("--state-unit", metavar="UNIT", help="Unit of the state; a label."),
+    giving(
+        "layout.state_unit", "--state-unit", metavar="UNIT", help="Unit of the state; a label."
+    ),
+    giving(
+        "layout.gap_factor", "--gap-factor", type=float, metavar="NUMBER",
+        help="A step longer than this many sampling intervals divides the time series.",
+    ),
 )  # fmt: skip
 """Options of the layout of a file."""
 reads = together(click.argument("file", type=click.Path(path_type=Path)), laid_out)
 """The file of data, and the options of its layout."""
 fits = together(
-    click.option(
-        "--degree", type=click.IntRange(0, 10), help="Highest degree of the candidate terms."
+    giving(
+        "parameters.library.polynomial_degree", "--degree", type=click.IntRange(0, 10),
+        help="Highest degree of the candidate terms.",
     ),
-    click.option(
-        "--periodic", type=Label(), multiple=True,
-        help="An angle and its period: x=360. May be repeated.",
+    bounded("parameters"),
+    giving(
+        "parameters", "--parameters", type=Parsed(), multiple=True,
+        help="All other parameters as JSON, or @FILE. May be repeated.",
     ),
-    click.option("--parameters", type=Parsed(), help="All other parameters as JSON, or @FILE."),
 )  # fmt: skip
 """Parameters of an identification."""
 analyses = together(
-    click.option(
-        "--passage", type=(float, float), multiple=True, metavar="FROM TO",
+    giving(
+        "analysis.passages", "--passage", type=(float, float), multiple=True, metavar="FROM TO",
         help="A mean first-passage time to compute. May be repeated.",
     ),
-    click.option(
-        "--analysis", type=Parsed(), help="All other quantities to compute as JSON, or @FILE."
+    giving(
+        "analysis", "--analysis", type=Parsed(), multiple=True,
+        help="All other quantities to compute as JSON, or @FILE. May be repeated.",
     ),
 )  # fmt: skip
 """Quantities to derive from a model."""
@@ -207,22 +269,43 @@ def layout_of(options: Mapping[str, Any]) -> LayoutOptions:
 
 
 def parameters_of(
-    given: Mapping[str, Any] | None, degree: int | None, periodic: Sequence[tuple[str, str]]
+    given: Sequence[Mapping[str, Any]],
+    degree: int | None,
+    periodic: Sequence[tuple[str, str]],
+    domain: Sequence[tuple[str, Any]],
 ) -> Any:
-    """Merge the shorter options into the parameters; None where none are given."""
-    parameters = dict(given or {})
+    """Merge the options of `fits` into the parameters; None where none are given."""
+    parameters = merged(given)
     if degree is not None:
-        parameters["library"] = {**parameters.get("library", {}), "polynomial_degree": degree}
-    if periodic:
-        periods = {name: float(period) for name, period in periodic}
-        parameters["periodic"] = {**parameters.get("periodic", {}), **periods}
-    return parameters or None
+        parameters = merged((parameters, {"library": {"polynomial_degree": degree}}))
+    return with_bounds(parameters, periodic, domain) or None
 
 
-def analysis_of(given: Mapping[str, Any] | None, passage: Sequence[tuple[float, float]]) -> Any:
+def with_bounds(
+    document: Mapping[str, Any],
+    periodic: Sequence[tuple[str, str]],
+    domain: Sequence[tuple[str, Any]],
+) -> dict[str, Any]:
+    """Merge the options of `bounded` into a document."""
+    periods = {name: float(period) for name, period in periodic}
+    own = {"periodic": periods, "domain": dict(domain)}
+    return merged((document, {name: value for name, value in own.items() if value}))
+
+
+def analysis_of(given: Sequence[Mapping[str, Any]], passage: Sequence[tuple[float, float]]) -> Any:
     """Merge the passages into the analysis; None where nothing is asked."""
-    analysis = dict(given or {})
+    analysis = merged(given)
     if passage:
         asked = [{"from": start, "to": end} for start, end in passage]
         analysis["passages"] = [*analysis.get("passages", ()), *asked]
     return analysis or None
+
+
+def merged(documents: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Merge documents object by object; of a value that several give, the last is taken."""
+    whole: dict[str, Any] = {}
+    for document in documents:
+        for name, value in document.items():
+            both = isinstance(value, Mapping) and isinstance(whole.get(name), Mapping)
+            whole[name] = merged((whole[name], value)) if both else value
+    return whole

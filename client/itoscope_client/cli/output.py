@@ -9,6 +9,7 @@ from typing import Any, NoReturn, ParamSpec
 
 import click
 
+from itoscope_client.cli.words import on_command_line
 from itoscope_client.client import Client
 from itoscope_client.errors import ItoscopeError, JobCancelled, JobFailed, Problem, Unreachable
 from itoscope_client.models.display import missing_distribution_reason, relaxation_rows
@@ -40,7 +41,7 @@ Exit status:
 def report_failure(command: Callable[P, None]) -> Callable[P, None]:
     """Make a command end with a message on standard error and an exit status where it fails.
 
-    With --json the message of a problem is JSON.
+    With --json the message of a problem is JSON for programs, in the words of the API.
     """
 
     @functools.wraps(command)
@@ -52,7 +53,8 @@ def report_failure(command: Callable[P, None]) -> Callable[P, None]:
         except KeyboardInterrupt as error:
             if sys.stderr.isatty():
                 click.echo(err=True)  # leave the progress bar's line
-            click.echo("\n".join(["interrupted", *getattr(error, "__notes__", [])]), err=True)
+            text = "\n".join(["interrupted", *getattr(error, "__notes__", [])])
+            click.echo(on_command_line(text), err=True)
             sys.exit(INTERRUPTED)
 
     return wrapped
@@ -67,7 +69,8 @@ def _end(error: Exception, status: int, options: dict[str, Any]) -> NoReturn:
         }  # fmt: skip
         click.echo(json.dumps(document, ensure_ascii=False), err=True)
     else:
-        click.echo("\n".join([f"itoscope: {error}", *getattr(error, "__notes__", [])]), err=True)
+        text = "\n".join([f"itoscope: {error}", *getattr(error, "__notes__", [])])
+        click.echo(on_command_line(text), err=True)
     sys.exit(status)
 
 
@@ -84,7 +87,7 @@ def show(document: Mapping[str, Any], as_json: bool, output: Path | None) -> Non
     text = json.dumps(document, ensure_ascii=False, allow_nan=False)
     if output is not None:
         output.write_text(text, encoding="utf-8")
-    click.echo(text if as_json else of_result(document))
+    click.echo(text if as_json else on_command_line(of_result(document)))
 
 
 def of_result(document: Mapping[str, Any]) -> str:
@@ -180,9 +183,24 @@ def of_jobs(jobs: Sequence[Mapping[str, Any]], files: Mapping[str, str]) -> str:
     return "\n".join(_aligned(rows))
 
 
+def of_datasets(datasets: Sequence[Mapping[str, Any]]) -> str:
+    """Write one line for each dataset."""
+    if not datasets:
+        return "no datasets"
+    rows = [("dataset", "file", "samples", "created")]
+    for dataset in datasets:
+        created = str(dataset["created_at"])[:19].replace("T", " ")
+        samples = str(dataset["report"]["n_samples"])
+        rows.append((dataset["id"], dataset.get("label") or "–", samples, created))
+    return "\n".join(_aligned(rows))
+
+
 def of_warnings(warnings: Sequence[Mapping[str, Any]]) -> list[str]:
     """Write one line for each warning."""
-    return [f"warning: {warning['message']} ({warning['code']})" for warning in warnings]
+    return [
+        f"warning: {on_command_line(warning['message'])} ({warning['code']})"
+        for warning in warnings
+    ]
 
 
 def _facts(model: Model) -> list[str]:

@@ -13,13 +13,17 @@ from itoscope_client.cli.options import (
     Parsed,
     analyses,
     analysis_of,
+    bounded,
     fits,
+    giving,
     layout_of,
     parameters_of,
     reads,
     starts,
+    with_bounds,
 )
 from itoscope_client.cli.output import EXIT_STATUS, finished, of_dataset, report_failure, show
+from itoscope_client.cli.words import on_command_line
 from itoscope_client.client import Client
 from itoscope_client.kinds import generating, identification, rolling, sweeping
 from itoscope_client.waiting import how_to_resume
@@ -28,18 +32,20 @@ from itoscope_client.waiting import how_to_resume
 @click.command(epilog=EXIT_STATUS)
 @reads
 @fits
-@click.option("--preset", type=click.Choice(["paper"]), help="Algorithm 1 of the source paper.")
+@giving("preset", "--preset", type=click.Choice(["paper"]), help="Algorithm 1 of the source paper.")
 @analyses
 @starts
 @report_failure
 def identify(
     degree: int | None,
     periodic: Sequence[tuple[str, str]],
-    parameters: dict[str, Any] | None,
+    domain: Sequence[tuple[str, Any]],
+    parameters: Sequence[dict[str, Any]],
     preset: Any,
     passage: Sequence[tuple[float, float]],
-    analysis: dict[str, Any] | None,
+    analysis: Sequence[dict[str, Any]],
     labels: Sequence[tuple[str, str]],
+    timeout_seconds: float | None,
     **options: Any,
 ) -> None:
     """Identify drift and diffusion from the trajectories in FILE.
@@ -56,20 +62,35 @@ def identify(
       itoscope identify data.csv --json | jq .model.drift.x.expression
       job=$(itoscope identify huge.npy --dt 1e-5 --detach) && itoscope watch $job
     """
-    own, wanted = parameters_of(parameters, degree, periodic), analysis_of(analysis, passage)
-    _of_file(identification(own, wanted, preset, dict(labels) or None), **options)
+    own = parameters_of(parameters, degree, periodic, domain)
+    wanted = analysis_of(analysis, passage)
+    _of_file(identification(own, wanted, preset, dict(labels) or None, timeout_seconds), **options)
 
 
 @click.command(epilog=EXIT_STATUS)
 @reads
-@click.option("--count", type=click.IntRange(min=1), help="Number of windows (default 50).")
-@click.option(
-    "--share", type=float, help="Length of a window as a share of the time series (default 0.2)."
+@giving(
+    "windows.count", "--count", type=click.IntRange(min=1), help="Number of windows (default 50)."
 )
-@click.option(
-    "--length", type=float, metavar="TIME", help="Length of a window, instead of --share."
+@giving(
+    "windows.share",
+    "--share",
+    type=float,
+    help="Length of a window as a share of the time series (default 0.2).",
 )
-@click.option("--confidence", type=float, help="Confidence level of the intervals (default 0.95).")
+@giving(
+    "windows.length",
+    "--length",
+    type=float,
+    metavar="TIME",
+    help="Length of a window, instead of --share.",
+)
+@giving(
+    "confidence",
+    "--confidence",
+    type=float,
+    help="Confidence level of the intervals (default 0.95).",
+)
 @fits
 @starts
 @report_failure
@@ -80,8 +101,10 @@ def roll(
     confidence: float | None,
     degree: int | None,
     periodic: Sequence[tuple[str, str]],
-    parameters: dict[str, Any] | None,
+    domain: Sequence[tuple[str, Any]],
+    parameters: Sequence[dict[str, Any]],
     labels: Sequence[tuple[str, str]],
+    timeout_seconds: float | None,
     **options: Any,
 ) -> None:
     """Fit a window moved along the time series of one variable in FILE.
@@ -93,13 +116,16 @@ def roll(
     """
     asked = {"count": count, "share": share, "length": length}
     windows: Any = {name: value for name, value in asked.items() if value is not None}
-    own = parameters_of(parameters, degree, periodic)
-    _of_file(rolling(windows or None, own, confidence, dict(labels) or None), **options)
+    own = parameters_of(parameters, degree, periodic, domain)
+    _of_file(
+        rolling(windows or None, own, confidence, dict(labels) or None, timeout_seconds), **options
+    )
 
 
 @click.command(epilog=EXIT_STATUS)
 @reads
-@click.option(
+@giving(
+    "variants",
     "--over",
     type=Parsed(),
     multiple=True,
@@ -114,10 +140,12 @@ def sweep(
     over: Sequence[Any],
     degree: int | None,
     periodic: Sequence[tuple[str, str]],
-    parameters: dict[str, Any] | None,
+    domain: Sequence[tuple[str, Any]],
+    parameters: Sequence[dict[str, Any]],
     passage: Sequence[tuple[float, float]],
-    analysis: dict[str, Any] | None,
+    analysis: Sequence[dict[str, Any]],
     labels: Sequence[tuple[str, str]],
+    timeout_seconds: float | None,
     **options: Any,
 ) -> None:
     """Identify one model from FILE for each of several sets of parameters.
@@ -127,24 +155,28 @@ def sweep(
       itoscope sweep data.csv --over '{"library": {"polynomial_degree": 3}}' \\
                               --over '{"selection": {"method": "pastis"}}'
     """
-    own, wanted = parameters_of(parameters, degree, periodic), analysis_of(analysis, passage)
-    _of_file(sweeping(over, own, wanted, dict(labels) or None), **options)
+    own = parameters_of(parameters, degree, periodic, domain)
+    wanted = analysis_of(analysis, passage)
+    _of_file(sweeping(over, own, wanted, dict(labels) or None, timeout_seconds), **options)
 
 
 @click.command(epilog=EXIT_STATUS)
 @click.argument("model", required=False)
-@click.option(
+@giving(
+    "model.drift",
     "--drift",
     type=Component("x"),
     multiple=True,
     help="Drift: 'x - x^3', or of each variable: 'x=-x + 2*y'.",
 )
-@click.option(
+@giving(
+    "model.diffusion",
     "--diffusion",
     type=Component("x,x"),
     multiple=True,
     help="Diffusion a = σσᵀ: 0.25, or of each pair: 'x,y=0.1'.",
 )
+@bounded("model")
 @analyses
 @starts
 @report_failure
@@ -152,9 +184,12 @@ def generator(
     model: str | None,
     drift: Sequence[tuple[str, dict[str, float]]],
     diffusion: Sequence[tuple[str, dict[str, float]]],
+    periodic: Sequence[tuple[str, str]],
+    domain: Sequence[tuple[str, Any]],
     passage: Sequence[tuple[float, float]],
-    analysis: dict[str, Any] | None,
+    analysis: Sequence[dict[str, Any]],
     labels: Sequence[tuple[str, str]],
+    timeout_seconds: float | None,
     detach: bool,
     output: Path | None,
     timeout: float | None,
@@ -181,7 +216,11 @@ def generator(
     if model is not None:
         by_terms = model.startswith(("{", "@"))
         source = Parsed().convert(model, None, None) if by_terms else model
-    job = generating(source, analysis_of(analysis, passage), dict(labels) or None)
+    if periodic or domain:
+        if isinstance(source, str):
+            raise click.UsageError("--periodic and --domain are for a model given by its terms")
+        source = with_bounds(source, periodic, domain)
+    job = generating(source, analysis_of(analysis, passage), dict(labels) or None, timeout_seconds)
     with Client(url) as client:
         _submitted(client, job, detach, output, timeout, quiet, as_json)
 
@@ -221,4 +260,4 @@ def _submitted(
         return
     click.echo(json.dumps(record, ensure_ascii=False) if as_json else record["id"])
     if not as_json:
-        click.echo(how_to_resume(record["id"]), err=True)
+        click.echo(on_command_line(how_to_resume(record["id"])), err=True)

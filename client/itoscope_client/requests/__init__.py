@@ -1,6 +1,6 @@
 """The parameters of jobs: their types, and a check of their names before anything is sent."""
 
-from itoscope_client.requests.checking import belonging, checked, did_you_mean
+from itoscope_client.requests.checking import belonging, checked, did_you_mean, fields_of
 from itoscope_client.requests.documents import (
     JOBS,
     AnalysisParameters,
@@ -11,5 +11,5 @@ from itoscope_client.requests.documents import (
 
 __all__ = [
     "JOBS", "AnalysisParameters", "IdentificationParameters", "ModelTerms", "RollingWindows",
-    "belonging", "checked", "did_you_mean",
+    "belonging", "checked", "did_you_mean", "fields_of",
 ]  # fmt: skip

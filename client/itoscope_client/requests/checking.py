@@ -20,7 +20,9 @@ from itoscope_client.requests.documents import JOBS
 
 D = TypeVar("D", bound=Mapping[str, Any])
 Place = tuple[str, ...]
-ARGUMENTS = ("parameters", "analysis", "preset", "windows", "labels", "confidence")
+ARGUMENTS = (
+    "parameters", "analysis", "preset", "windows", "labels", "confidence", "timeout_seconds",
+)  # fmt: skip
 """Fields of a job that are arguments of the client's methods."""
 
 
@@ -38,7 +40,8 @@ def checked(given: D, kind: Any, *place: str) -> D:
 
 def belonging(name: str) -> str:
     """Write where a name, perhaps misspelt, belongs in a job: `parameters={"seed": …}`."""
-    paths = {path[-1]: path for kind in JOBS.values() for path in _paths(kind, ())}
+    every = (path for kind in JOBS.values() for path in fields_of(kind))
+    paths = {path[-1]: path for path in every if path[0] in ARGUMENTS}
     near = _near(name, paths)
     if near is None:
         return ""
@@ -47,6 +50,15 @@ def belonging(name: str) -> str:
     for part in reversed(rest):
         inside = f'{{"{part}": {inside}}}'
     return f"{first}={inside}"
+
+
+def fields_of(document: Any, *above: str) -> Iterator[Place]:
+    """Yield the path of every field of a document, and of the documents in it."""
+    for name, kind in _fields(document).items():
+        yield (*above, name)
+        for each in (kind, *get_args(kind)):
+            if is_typeddict(each):
+                yield from fields_of(each, *above, name)
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
@@ -100,13 +112,3 @@ def _near(word: str, known: Iterable[str]) -> str | None:
 def _fields(document: Any) -> dict[str, Any]:
     """Return the type of each field, as far as a job's arguments hold them."""
     return get_type_hints(document)
-
-
-def _paths(document: Any, above: Place) -> Iterator[Place]:
-    """Yield the path of every field that the arguments of the client's methods hold."""
-    for name, kind in _fields(document).items():
-        if above or name in ARGUMENTS:
-            yield (*above, name)
-            for each in (kind, *get_args(kind)):
-                if is_typeddict(each):
-                    yield from _paths(each, (*above, name))

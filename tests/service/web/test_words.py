@@ -1,9 +1,7 @@
 """What the page calls by its own words: parameters, addresses, and the terms of the glossary."""
 
-import ast
 import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -13,8 +11,8 @@ from service.web.views import report, result_view
 from service.web.words import on_page, words
 from tests.service.web.test_scripts import answers
 from tests.service.web.test_views import finished
+from tests.source_texts import texts_of
 
-ROOT = Path(__file__).parents[3]
 PARAMETER = re.compile(
     r"(?<![\w/])(?:(?:parameters|layout|analysis)\.|(?:library|kernels|selection)\.)[a-z_]+"
 )
@@ -47,14 +45,8 @@ def test_a_message_has_the_words_of_the_page_and_its_script_agrees(written: str,
 
 def test_every_parameter_that_a_message_of_the_code_names_has_words() -> None:
     """Texts of the source: whatever looks like a parameter there becomes a label."""
-    named = set()
-    for folder in ("worker/identification", "worker/jobs", "worker/generator", "service/readers"):
-        for path in (ROOT / folder).rglob("*.py"):
-            every = list(ast.walk(ast.parse(path.read_text("utf-8"))))
-            docstrings = {id(node.value) for node in every if isinstance(node, ast.Expr)}
-            for node in every:
-                if isinstance(node, ast.Constant) and id(node) not in docstrings:
-                    named |= set(PARAMETER.findall(str(node.value)))
+    folders = ("worker/identification", "worker/jobs", "worker/generator", "service/readers")
+    named = {name for text in texts_of(*folders) for name in PARAMETER.findall(text)}
     assert len(named) > 5
     assert {name for name in named if PARAMETER.search(on_page(f"Change {name} now."))} == set()
 
