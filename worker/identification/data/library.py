@@ -47,6 +47,7 @@ class Library:
     units       (d,) units of the internal coordinates [state]
     periods     period of each variable, or None [state]; sin and cos terms are of the phase
                 2πx/period
+    variables   names of the variables
     """
 
     names: tuple[str, ...]
@@ -55,6 +56,7 @@ class Library:
     origins: tuple[float, ...]
     units: tuple[float, ...]
     periods: tuple[float | None, ...]
+    variables: tuple[str, ...]
 
     @property
     def size(self) -> int:
@@ -65,11 +67,6 @@ class Library:
     def dimension(self) -> int:
         """Number of variables, d."""
         return len(self.origins)
-
-    @cached_property
-    def variables(self) -> tuple[str, ...]:
-        """Names of the variables."""
-        return tuple(variable_name(i) for i in range(self.dimension))
 
     @property
     def origin(self) -> float:
@@ -343,6 +340,7 @@ def make_library(
     fourier_harmonics: int = 0,
     extra_terms: tuple[str, ...] = (),
     periods: Sequence[float | None] | None = None,
+    variables: tuple[str, ...] | None = None,
 ) -> Library:
     """Make the library of as many variables as there are scales.
 
@@ -355,6 +353,7 @@ def make_library(
     fourier_harmonics : highest harmonic of an angle, 2 by default where there is one
     extra_terms : texts of further terms
     periods : period of each variable, or None [state]
+    variables : names of the variables; None: x, y, z, x4, …
 
     Raises
     ------
@@ -368,7 +367,7 @@ def make_library(
             "Fourier harmonics need a periodic variable. Declare its period (parameters.periodic), "
             "or name the terms you want in library.extra_terms, e.g. sin(2*x)."
         )
-    variables = tuple(variable_name(i) for i in range(len(scales)))
+    variables = variables or tuple(variable_name(i) for i in range(len(scales)))
     circular = tuple(p is not None for p in periods)
     names = candidate_terms(variables, circular, polynomial_degree, fourier_harmonics)
     trees = [parse(name, variables) for name in names]
@@ -400,6 +399,7 @@ def make_library(
         tuple(s.origin for s in scales),
         tuple(s.unit for s in scales),
         tuple(periods),
+        variables,
     )
 
 

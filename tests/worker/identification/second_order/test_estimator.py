@@ -1,0 +1,73 @@
+"""Second-order dynamics from positions, against exact paths of the harmonic oscillator."""
+
+import numpy as np
+
+from tests.worker.identification.second_order.paths import harmonic
+from worker.identification.data.trajectories import from_arrays
+from worker.identification.data.windows import measure_space
+from worker.identification.second_order.estimator import SecondOrderFit, SecondOrderProblem, fit
+from worker.identification.second_order.phase_space import (
+    PhaseSpace,
+    force_library,
+    measure_phase_space,
+)
+from worker.identification.selection.support_selection import BIC
+
+K, GAMMA, A = 4.0, 1.0, 1.0
+
+
+def fitted(
+    records: list[np.ndarray], dt: float
+) -> tuple[SecondOrderFit, tuple[str, ...], PhaseSpace]:
+    data = from_arrays(records, dt)
+    space = measure_phase_space(data, measure_space(data, (None,)))
+    library = force_library(space, 3)
+    return fit(SecondOrderProblem(data, space, library, BIC)), library.names, space
+
+
+def test_coefficients_of_a_harmonic_oscillator_are_unbiased_and_their_errors_right() -> None:
+    z = []
+    for seed in range(24):
+        found, names, space = fitted([harmonic(K, GAMMA, A, 0.05, 4000, seed)], 0.05)
+        estimate = found.force[0].estimate
+        assert [names[k] for k in estimate.support] == ["x", "v"]
+        factor = space.to_force[0]
+        z.append((estimate.raw * factor + [K, GAMMA]) / (estimate.std_error * factor))
+        diffusion = found.diffusion[0, 0].estimate
+        assert [names[k] for k in diffusion.support] == ["1"]
+        z[-1] = np.append(
+            z[-1],
+            (diffusion.raw[0] * space.to_diffusion[0, 0] - A)
+            / (diffusion.std_error[0] * space.to_diffusion[0, 0]),
+        )
+    # Means of 24 standard normals, and their mean squares, within four of their standard errors.
+    assert np.abs(np.mean(z, axis=0)).max() < 4 / np.sqrt(24)
+    assert np.abs(np.mean(np.square(z), axis=0) - 1).max() < 4 * np.sqrt(2 / 24)
+
+
+def test_tracks_of_many_particles_are_pooled() -> None:
+    tracks = [harmonic(K, GAMMA, A, 0.05, 60, seed) for seed in range(200)]
+    found, names, space = fitted(tracks, 0.05)
+    estimate = found.force[0].estimate
+    assert [names[k] for k in estimate.support] == ["x", "v"]
+    error = (estimate.raw * space.to_force[0] + [K, GAMMA]) / (
+        estimate.std_error * space.to_force[0]
+    )
+    assert np.abs(error).max() < 4
+
+
+def test_noise_of_the_samples_is_found_and_does_not_bias() -> None:
+    rng = np.random.default_rng(7)
+    records = [
+        harmonic(K, GAMMA, A, 0.02, 2500, seed) + 0.01 * rng.standard_normal(2500)
+        for seed in range(40)
+    ]
+    found, names, space = fitted(records, 0.02)
+    variance = found.kicks.noise[0] * space.positions.units[0] ** 2
+    assert abs(variance - 1e-4) < 4 * 1e-4 * np.sqrt(2 / 1e5) * 3
+    estimate = found.force[0].estimate
+    assert [names[k] for k in estimate.support] == ["x", "v"]
+    error = (estimate.raw * space.to_force[0] + [K, GAMMA]) / (
+        estimate.std_error * space.to_force[0]
+    )
+    assert np.abs(error).max() < 4

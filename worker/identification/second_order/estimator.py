@@ -1,0 +1,265 @@
+"""Estimator of second-order dynamics: which window, which noise, and which terms."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.data.library import Library
+from worker.identification.data.trajectories import Trajectories, block_edges
+from worker.identification.errors import TooFewSamples
+from worker.identification.regression import NormalEquations, solve
+from worker.identification.second_order.equations import (
+    ForceSums,
+    ResidualSums,
+    diffusion_equations,
+    force_sums,
+    residual_sums,
+)
+from worker.identification.second_order.phase_space import PhaseSpace
+from worker.identification.second_order.windows import Kicks, Shape, edges_as_blocks, shape_of
+from worker.identification.selection.diffusion_terms import choose_up_to
+from worker.identification.selection.support_selection import Criterion, Selected, choose
+
+Floats = NDArray[np.float64]
+
+N_BLOCKS = 64
+"""Blocks whose scatter gives robust errors."""
+
+ROUNDS = 5
+"""Rounds in which window, kicks and noise follow from each other, at most."""
+
+SIGNIFICANT = 3.0
+"""Standard errors from which the noise of the samples is corrected for."""
+
+WIDEST = 64
+"""Half of the widest window, in sampling intervals."""
+
+PIECES_FOR_KICKS = 16
+"""Pieces of the record from which kicks and noise are estimated before anything is fitted."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SecondOrderFit:
+    """Force and diffusion of the velocities, in internal units.
+
+    force           components by coordinate
+    diffusion       components by pair of velocities
+    kicks           mean diffusion of the velocities, and noise of the samples
+    noise_errors    (d,) standard errors of the noise's variances
+    shape           shape of the windows
+    residuals       residuals of the model
+    condition       largest condition number of the designs
+    n_windows       number of windows
+    """
+
+    force: tuple[Selected, ...]
+    diffusion: dict[tuple[int, int], Selected]
+    kicks: Kicks
+    noise_errors: Floats
+    shape: Shape
+    residuals: ResidualSums
+    condition: float
+    n_windows: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SecondOrderProblem:
+    """Everything that a fit of second order needs.
+
+    diffusion_degree   highest total degree of the diffusion's terms; None: all of the library
+    noise              treatment of measurement noise
+    tell               function that is told the next step
+    """
+
+    data: Trajectories
+    space: PhaseSpace
+    library: Library
+    selection: Criterion
+    diffusion_degree: int | None = None
+    noise: str = "auto"
+    tell: Callable[[str], None] = lambda _: None
+
+    @property
+    def has_powers(self) -> bool:
+        """Whether some term is of two velocities or more, or is no monomial."""
+        d = self.space.dimension
+        return any(sum(e[d:]) > 1 for e in self.library.internal_exponents) or bool(
+            self.library.other
+        )
+
+
+def fit(problem: SecondOrderProblem) -> SecondOrderFit:
+    """Fit force and diffusion. Raises TooFewSamples, NoDataUnderKernels."""
+    data, space, library = problem.data, problem.space, problem.library
+    d = space.dimension
+    blocks = edges_as_blocks(block_edges(data, N_BLOCKS))
+    kicks, errors = first_kicks(problem)
+    noisy = problem.noise == "corrected" or (
+        problem.noise == "auto" and bool(np.any(kicks.noise > SIGNIFICANT * errors))
+    )
+    if not noisy:
+        kicks = replace(kicks, noise=np.zeros(d))
+    half, diffusion = _first_half(problem, kicks) if noisy else 1, None
+    for _ in range(ROUNDS):
+        shape = shape_of(half, noisy=noisy, powers=problem.has_powers)
+        forces = _checked(
+            force_sums(data, space, library, shape, kicks, blocks, diffusion), library
+        )
+        force = np.stack([_all_terms(forces.equations(c, kicks.noise[c])) for c in range(d)])
+        residuals = residual_sums(data, space, library, shape, kicks, blocks, force, 2 * half)
+        before, kicks = kicks, _kicks_of(residuals, kicks)
+        if noisy:
+            kicks, errors = _noise_of(problem, kicks, force, errors)
+        wider = _half(kicks) if noisy else 1
+        settled = np.allclose(np.diag(kicks.diffusion), np.diag(before.diffusion), rtol=0.02)
+        if settled and abs(wider - half) <= 0.1 * half:
+            break
+        half = wider
+    return _selected(problem, forces, residuals, kicks, errors, shape)
+
+
+def _selected(
+    problem: SecondOrderProblem,
+    forces: ForceSums,
+    residuals: ResidualSums,
+    kicks: Kicks,
+    errors: Floats,
+    shape: Shape,
+) -> SecondOrderFit:
+    library, d, n = problem.library, problem.space.dimension, forces.n_windows
+    force, condition = [], 0.0
+    for c in range(d):
+        problem.tell(f"choosing the terms of the force along {problem.space.names[c]}")
+        equations = forces.equations(c, kicks.noise[c])
+        force.append(choose(equations, None, library, n, problem.selection))
+        condition = max(condition, equations.condition)
+    diffusion = {}
+    for p in range(d):
+        for q in range(p, d):
+            equations = diffusion_equations(forces, residuals, (p, q), _overlap(residuals))
+            diffusion[p, q] = choose_up_to(
+                problem.diffusion_degree, equations, None, library, n, problem.selection
+            )
+    return SecondOrderFit(tuple(force), diffusion, kicks, errors, shape, residuals, condition, n)
+
+
+def first_kicks(problem: SecondOrderProblem) -> tuple[Kicks, Floats]:
+    """Estimate kicks and noise from second differences alone, and the noise's standard errors.
+
+    Neighbouring second differences have the covariances c₀ = ⅔a + 6s², c₁ = a/6 − 4s² and
+    c₂ = s², each less c₃, which smooth forces leave (equation S5).
+    """
+    data, space, d = problem.data, problem.space, problem.space.dimension
+    none = Kicks(np.zeros((d, d)), np.zeros(d))
+    blocks = edges_as_blocks(block_edges(data, N_BLOCKS))
+    sums = residual_sums(
+        data,
+        space,
+        replace(problem.library, names=(), trees=(), exponents=()),
+        shape_of(1, noisy=False, powers=False),
+        none,
+        blocks,
+        np.zeros((d, 1)),
+        3,
+    )
+    count = max(sums.moments[0, 0], 1.0)
+    zero = np.diag(sums.products) / count
+    lags = sums.lags[:, :, 1] / sums.lags[:, :, 0].clip(min=1)
+    smooth = lags[:, 2]
+    diffusion, noise = _by_lags(np.column_stack([zero, lags[:, :2]]) - smooth[:, None])
+    errors = np.sqrt(sums.lags[:, 1, 2] / sums.lags[:, 1, 0].clip(min=1) ** 2)
+    return Kicks(np.diag(diffusion.clip(min=0)), noise.clip(min=0)), errors
+
+
+_LAGS = np.array([[2 / 3, 6.0], [1 / 6, -4.0], [0.0, 1.0]])
+"""Covariances of second differences at lags 0, 1, 2: kicks of unit diffusion, and unit noise."""
+
+
+def _by_lags(covariances: Floats) -> tuple[Floats, Floats]:
+    """Solve for diffusion and noise (d,) from covariances at lags 0, 1, 2 (d, 3)."""
+    found = np.linalg.lstsq(_LAGS, covariances.T, rcond=None)[0]
+    return found[0], found[1]
+
+
+def _noise_of(
+    problem: SecondOrderProblem, kicks: Kicks, force: Floats, errors: Floats
+) -> tuple[Kicks, Floats]:
+    """Estimate the noise again, from second differences less the force."""
+    data = problem.data
+    shape = shape_of(1, noisy=True, powers=problem.has_powers)
+    blocks = edges_as_blocks(block_edges(data, N_BLOCKS))
+    sums = residual_sums(data, problem.space, problem.library, shape, kicks, blocks, force, 3)
+    zero = np.diag(sums.products) / max(sums.moments[0, 0], 1.0)
+    lags = sums.lags[:, :, 1] / sums.lags[:, :, 0].clip(min=1)
+    # The kicks are known better from wide windows.
+    kicked = np.diag(kicks.diffusion)[:, None] * _LAGS[:, 0]
+    left = np.column_stack([zero, lags[:, :2]]) - kicked
+    noise = left @ _LAGS[:, 1] / (_LAGS[:, 1] @ _LAGS[:, 1])
+    return replace(kicks, noise=noise.clip(min=0)), errors
+
+
+def _kicks_of(residuals: ResidualSums, kicks: Kicks) -> Kicks:
+    """Estimate the mean diffusion from the residuals of a window."""
+    left = residuals.products - residuals.scales[1] * np.diag(kicks.noise)
+    return replace(kicks, diffusion=left / residuals.scales[0])
+
+
+def _half(kicks: Kicks) -> int:
+    """Choose half of a window: kicks ⅔ a m³ outweigh the noise 6 s²."""
+    halves = [
+        1.5 * (9 * s / a) ** (1 / 3) if a > 0 else np.inf
+        for a, s in zip(np.diag(kicks.diffusion), kicks.noise, strict=True)
+    ]
+    return int(np.clip(ceil(max(halves) - 0.5) if np.isfinite(max(halves)) else WIDEST, 1, WIDEST))
+
+
+def _first_half(problem: SecondOrderProblem, kicks: Kicks) -> int:
+    """Choose the narrowest window in which more than the noise is seen, from 1, 2, 4, …"""
+    data, space, d = problem.data, problem.space, problem.space.dimension
+    blocks = edges_as_blocks(block_edges(data, N_BLOCKS))
+    nothing = replace(problem.library, names=(), trees=(), exponents=())
+    half = 1
+    while half < WIDEST:
+        sums = residual_sums(
+            data,
+            space,
+            nothing,
+            shape_of(half, noisy=False, powers=False),
+            kicks,
+            blocks,
+            np.zeros((d, 1)),
+            1,
+        )
+        noise = sums.scales[1] * kicks.noise
+        if np.all(np.diag(sums.products) > 3 * noise):
+            break
+        half *= 2
+    return half
+
+
+def _all_terms(equations: NormalEquations) -> Floats:
+    solution = solve(equations, np.eye(len(equations.score)), robust=False)
+    if solution is None:
+        return np.asarray(np.linalg.lstsq(equations.information, equations.score, rcond=1e-10)[0])
+    return solution.values
+
+
+def _checked(forces: ForceSums, library: Library) -> ForceSums:
+    if forces.n_windows < 10 * library.size:
+        raise TooFewSamples(
+            f"The library has {library.size} terms and the data {forces.n_windows} windows of "
+            "consecutive samples; at least ten per term are required.",
+            hints=("Lower library.polynomial_degree, or record longer.",),
+        )
+    return forces
+
+
+def _overlap(residuals: ResidualSums) -> float:
+    """Compute 1 + 2 Σ ρ² over the lags at which windows overlap."""
+    lags = residuals.lags[:, :, 1] / residuals.lags[:, :, 0].clip(min=1)
+    zero = np.diag(residuals.products) / max(residuals.moments[0, 0], 1.0)
+    rho = lags / zero[:, None]
+    return float(1 + 2 * (rho**2).sum(axis=1).max())
