@@ -66,7 +66,7 @@ def parameter_faults(findings: Sequence[Any]) -> tuple[ProblemError, ...]:
 def _words(finding: Any) -> str:
     if finding["type"] == "literal_error":
         return "must be " + str(finding["ctx"]["expected"])
-    message = str(_WORDS.get(finding["type"], finding["msg"]))[:300]
+    message = str(_WORDS.get(finding["type"], finding["msg"]))[:300].removeprefix("Value error, ")
     theirs = "Input should be"
     return "must be" + message.removeprefix(theirs) if message.startswith(theirs) else message
 

@@ -58,6 +58,10 @@ SAID = [
     ("POST /v1/jobs/job_1/cancel first.", "`itoscope cancel job_1` first."),
     ("  at #/model/drift/x: no", "  at --drift (x): no"),
     (
+        "The job cannot be accepted: #/windows/share is no number.",
+        "The job cannot be accepted: --share is no number.",
+    ),
+    (
         how_to_resume("job_1"),
         "Resume with `itoscope watch job_1`; cancel with `itoscope cancel job_1`.",
     ),

@@ -122,6 +122,7 @@ def test_one_form_holds_file_job_and_layout(service: Any) -> None:
             "#/parameters/library/extra_terms/0"}),
         ({"kind": "generator"}, {"#/model"}),
         ({"kind": "generator", "model": MODEL, "timeout_seconds": 0.999}, {"#/timeout_seconds"}),
+        ({"kind": "generator", "model": MODEL, "analysis": {"model_only": True}}, {"#"}),
         ({"kind": "rolling"}, {"#/dataset"}),
         ({"kind": "magic"}, {"#"}),
         ([1, 2, 3], {"#"}),
@@ -134,6 +135,7 @@ def test_what_is_wrong_with_a_job_is_pointed_at(service: Any, job: Any, pointers
     found = answer.json()
     assert (answer.status_code, found["code"]) == (422, "invalid-request")
     assert {error["pointer"] for error in found["errors"]} == pointers
+    assert "Value error" not in answer.text
     assert service.queue.published == []
 
 

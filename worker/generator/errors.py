@@ -7,7 +7,7 @@ class GeneratorError(ValueError):
     code    stable, kebab-case name of the problem, the same for all messages of one kind
     """
 
-    code = "generator-error"
+    code: str
 
 
 class UnsupportedDimensionError(GeneratorError):

@@ -4,7 +4,7 @@
 class IdentificationError(Exception):
     """The data cannot answer the question: `code` is stable, the message ends with what to try."""
 
-    code = "cannot-identify"
+    code: str
 
     def __init__(self, message: str, *, hints: tuple[str, ...] = ()) -> None:
         super().__init__(message)

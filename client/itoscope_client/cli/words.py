@@ -58,7 +58,7 @@ def on_command_line(text: str) -> str:
     def nested(found: re.Match[str]) -> str:
         return _spelled(".".join((found[1], *re.findall(r'"(\w+)"', found[2])))) or found[0]
 
-    text = re.sub(r"(?m)^  at #/(.*?): ", lambda found: f"  at {place(found[1])}: ", text)
+    text = re.sub(r"(?<!\S)#/(\S+?)(?=:?\s|:?$)", lambda found: place(found[1]), text)
     text = re.sub(rf"`?{any_name} \{{\"?([^\s\":]+)\"?: ([^}}]+)\}}`?", paired, text)
     text = re.sub(rf"{BEFORE}(parameters|analysis|windows)=(\{{\S.*\}}|…)", nested, text)
     text = re.sub(rf"{any_name}{QUOTED}", valued, text)
