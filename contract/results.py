@@ -115,6 +115,11 @@ class Model(Document):
     """Period P of each angle [state]."""
     domain: dict[str, Interval] = {}
     """Declared bounds of the variables [state]."""
+    order: Literal[1, 2] = 1
+    """1: dX = b(X) dt + σ(X) dW of the recorded variables. 2: positions were recorded, and their
+    velocities are variables, too: dx = v dt, dv = F(x, v) dt + σ(x, v) dW. The variables are then
+    x and v; in several coordinates x, y, … and vx, vy, …. The force F is the drift of a velocity
+    [state/time²], the diffusion that of the velocities [state²/time³]."""
     convention: str = "Itô; diffusion a = σσᵀ = 2D"
     """Definition of drift and diffusion."""
 

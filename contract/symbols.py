@@ -13,7 +13,7 @@ from contract.jobs import DataJob, Job, overlaid
 from contract.results import Model, Notice
 from grammar.names import as_written
 from grammar.spelling import harmonics_in_values, in_phases, renamed
-from grammar.terms import NotATerm, parse, variables_of
+from grammar.terms import NotATerm, parse, variables_of, velocity_name
 
 J = TypeVar("J", bound=Job)
 D = TypeVar("D")
@@ -79,8 +79,19 @@ class Symbols:
 
 
 def symbols_of_dataset(dataset: Dataset) -> Symbols:
-    """Return the symbols of a dataset's variables."""
-    return Symbols({variable.name: variable.symbol for variable in dataset.report.variables})
+    """Return the symbols of a dataset's variables, and of their velocities.
+
+    The velocity of a single variable is v, unless that is the variable itself; other velocities
+    have the symbol of their variable in theirs: v_Position.
+    """
+    symbols = {variable.name: variable.symbol for variable in dataset.report.variables}
+    names = list(symbols)
+    for i, name in enumerate(names):
+        symbol = f"v_{symbols[name]}" if len(names) > 1 or symbols[name] == "v" else "v"
+        while symbol in symbols.values():
+            symbol += "_"
+        symbols[velocity_name(i, len(names))] = symbol
+    return Symbols(symbols)
 
 
 def job_in_standard_names(job: J, symbols: Symbols) -> J:
@@ -186,7 +197,11 @@ def in_words(
             if after is not before:
                 changes[name] = after
         if isinstance(value, Model):
-            changes["symbols"] = dict(symbols.symbols)
+            changes["symbols"] = {
+                name: symbol
+                for name, symbol in symbols.symbols.items()
+                if value.order == 2 or not name.startswith("v")
+            }
         return value.model_copy(update=changes) if changes else value
     if isinstance(value, dict) and any(isinstance(inside, Document) for inside in value.values()):
         return {k: in_words(v, symbols, periods, given) for k, v in value.items()}  # type: ignore[return-value]

@@ -8,6 +8,7 @@ from worker.identification.data.trajectories import Trajectories
 from worker.identification.estimation.setup import Settings
 from worker.identification.findings.derived import MODEL_ONLY
 from worker.identification.identified_model import IdentifiedModel, identified_model
+from worker.identification.second_order_model import in_phase_space, second_order_model
 from worker.identification.sums.block_sums import Summing, sums_here
 from worker.progress import Report
 
@@ -21,6 +22,8 @@ def identify(
               to the last bit
     """
     report(0.05, "reading", f"{data.n_increments} increments of {data.n_trajectories} trajectories")
+    if settings.dynamics == "second-order":
+        return second_order_model(data, settings, report)
     return identified_model(data, settings, report, summing)
 
 
@@ -46,6 +49,7 @@ def analyse_and_compare(
     """Analyse a model and compare it with its data; no analysis if only the model is asked for."""
     if asked.model_only:
         return None, Comparison(reason=MODEL_ONLY)
+    data = in_phase_space(data) if model.order == 2 else data
     analysed = analyse(model, data, asked, report)
     return analysed, compare(model, data, analysed, report)
 

@@ -66,7 +66,7 @@ def test_what_is_right_passes(job: dict[str, Any]) -> None:
             "parameters.selection.method cannot be 'latso_cv'; did you mean 'lasso_cv'?",
         ),
         ({"parameters": {"kernels": "aut"}}, "did you mean 'auto'?"),
-        ({"parameters": {"xyz": 1}}, "known are library, kernels, estimator"),
+        ({"parameters": {"xyz": 1}}, "known are library, kernels, dynamics"),
     ],
 )
 def test_what_is_wrong_is_said_with_what_was_meant(job: dict[str, Any], message: str) -> None:

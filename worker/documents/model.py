@@ -42,6 +42,7 @@ def model_of(
         diffusion={
             key: _component(fit, periods, confidence) for key, fit in answer.diffusion.items()
         },
+        order=answer.order,
         periodic=periods,
         domain=parameters.domain,
     )
@@ -80,7 +81,9 @@ def diagnostics_of(answer: IdentifiedModel, comparison: Comparison) -> results.D
         residuals_by_variable={key: _residuals((m,)) for key, m in moments.items()}
         if several
         else {},
-        coverage=results.Coverage(
+        coverage=None
+        if coverage is None
+        else results.Coverage(
             n_kernels=len(coverage.weights),
             n_sparse=int((coverage.weights < 10).sum()),
             range=coverage.range,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,6 +106,8 @@ class IdentifiedModel:
     histogram         histogram of the samples of one variable
     misfit            what the data's drift has beyond the model's, of one variable; None where it
                       was not tested
+    order             2 where the velocities of the recorded positions are variables, too
+    coverage          data under each kernel; None where there are no kernels
     """
 
     drift: Mapping[str, ComponentFit]
@@ -116,12 +118,13 @@ class IdentifiedModel:
     residuals: Mapping[str, ResidualMoments]
     noise_variances: Mapping[str, float] | None
     condition: float | None
-    coverage: Coverage
+    coverage: Coverage | None
     space: Space
     rule: str
     kernel_choice: KernelChoice | None = None
     histogram: Histogram | None = None
     misfit: Misfit | None = None
+    order: Literal[1, 2] = 1
 
     @property
     def scales(self) -> Scales:

@@ -19,6 +19,7 @@ def settings_of(parameters: IdentificationParameters) -> Settings:
     """Return the settings of an identification."""
     library, kernels, selection = parameters.library, parameters.kernels, parameters.selection
     return Settings(
+        dynamics=parameters.dynamics,
         estimator=parameters.estimator,
         **library.model_dump(),
         diffusion_structure=parameters.diffusion_structure,

@@ -71,6 +71,11 @@ def variable_name(index: int) -> str:
     return _FIRST_VARIABLES[index] if index < len(_FIRST_VARIABLES) else f"x{index + 1}"
 
 
+def velocity_name(index: int, n_positions: int) -> str:
+    """Return the name of the velocity of a position: v of a single one, else vx, vy, vz, vx4, …"""
+    return "v" if n_positions == 1 else f"v{variable_name(index)}"
+
+
 @lru_cache(maxsize=4096)
 def parse(text: str, variables: tuple[str, ...] | None = None) -> Tree:
     """Parse a term into its tree. Nothing in the text is ever run as code.

@@ -57,14 +57,16 @@ class ResidualSums:
     """Sums over the residuals r = D − Σ c ∫wf ds of a model, in internal units.
 
     products    (d, d)                Σ r_p r_q
+    changes     (d,)                  Σ D²
     scales      (2,)                  Σ (h₋ + h₊)/3 and Σ of the noise's factor
     response    (n_blocks, K, d, d)   Σ z (r_p r_q − noise)
     squares     (d, d, K, K)          Σ z zᵀ of the expected squares of r_p r_q, pairs apart
     moments     (d, 5)                Σ u^p of u = r over its standard deviation
-    lags        (d, m, 3)             n, Σ r_i r_{i+l}, Σ (r_i r_{i+l})² at lags 1 … m
+    lags        (d, n_lags, 3)        n, Σ r_i r_{i+l}, Σ (r_i r_{i+l})² at lags 1, 2, …
     """
 
     products: Floats
+    changes: Floats
     scales: Floats
     response: Floats
     squares: Floats
@@ -132,7 +134,7 @@ def residual_sums(
     n_blocks, size, d = len(blocks), library.internal_size, space.dimension
     products, scales, moments = np.zeros((d, d)), np.zeros(2), np.zeros((d, 5))
     response, squares = np.zeros((n_blocks, size, d, d)), np.zeros((d, d, size, size))
-    lags = np.zeros((d, n_lags, 3))
+    lags, changes = np.zeros((d, n_lags, 3)), np.zeros(d)
     # Neighbouring windows overlap: squares of their residuals are correlated by ρ².
     for piece in pieces(data, space, library, shape, kicks, blocks, every):
         r = (piece.change - piece.terms @ force.T) * piece.valid[:, None]
@@ -142,6 +144,7 @@ def residual_sums(
         factor = ahead**2 + behind**2 + (ahead + behind) ** 2
         variance = span[:, None] * np.diag(kicks.diffusion) + factor[:, None] * kicks.noise
         products += r.T @ r
+        changes += (piece.change[piece.valid] ** 2).sum(axis=0)
         scales += [span[piece.valid].sum(), factor[piece.valid].sum()]
         # Before anything is known about kicks the residuals are counted alone.
         u = r / np.sqrt(np.where(variance > 0, variance, np.inf))
@@ -157,7 +160,7 @@ def residual_sums(
             lags[:, lag - 1, 0] += float((piece.valid[lag:] & piece.valid[:-lag]).sum())
             lags[:, lag - 1, 1] += pair.sum(axis=0)
             lags[:, lag - 1, 2] += (pair**2).sum(axis=0)
-    return ResidualSums(products, scales, response, squares, moments, lags)
+    return ResidualSums(products, changes, scales, response, squares, moments, lags)
 
 
 def diffusion_equations(

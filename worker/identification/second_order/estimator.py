@@ -37,8 +37,8 @@ SIGNIFICANT = 3.0
 WIDEST = 64
 """Half of the widest window, in sampling intervals."""
 
-PIECES_FOR_KICKS = 16
-"""Pieces of the record from which kicks and noise are estimated before anything is fitted."""
+LEAST_KICKS = 1e-3
+"""Least share of the residuals' mean square that is taken for kicks."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,7 +109,7 @@ def fit(problem: SecondOrderProblem) -> SecondOrderFit:
             force_sums(data, space, library, shape, kicks, blocks, diffusion), library
         )
         force = np.stack([_all_terms(forces.equations(c, kicks.noise[c])) for c in range(d)])
-        residuals = residual_sums(data, space, library, shape, kicks, blocks, force, 2 * half)
+        residuals = residual_sums(data, space, library, shape, kicks, blocks, force, 2 * half + 2)
         before, kicks = kicks, _kicks_of(residuals, kicks)
         if noisy:
             kicks, errors = _noise_of(problem, kicks, force, errors)
@@ -171,7 +171,8 @@ def first_kicks(problem: SecondOrderProblem) -> tuple[Kicks, Floats]:
     smooth = lags[:, 2]
     diffusion, noise = _by_lags(np.column_stack([zero, lags[:, :2]]) - smooth[:, None])
     errors = np.sqrt(sums.lags[:, 1, 2] / sums.lags[:, 1, 0].clip(min=1) ** 2)
-    return Kicks(np.diag(diffusion.clip(min=0)), noise.clip(min=0)), errors
+    least = LEAST_KICKS * zero
+    return Kicks(np.diag(np.maximum(diffusion, least)), noise.clip(min=0)), errors
 
 
 _LAGS = np.array([[2 / 3, 6.0], [1 / 6, -4.0], [0.0, 1.0]])
@@ -204,6 +205,9 @@ def _noise_of(
 def _kicks_of(residuals: ResidualSums, kicks: Kicks) -> Kicks:
     """Estimate the mean diffusion from the residuals of a window."""
     left = residuals.products - residuals.scales[1] * np.diag(kicks.noise)
+    # Where noise is all there is, the difference may be negative: windows then have to widen.
+    short = np.diag(LEAST_KICKS * residuals.products) - np.diag(left)
+    left = left + np.diag(short.clip(min=0))
     return replace(kicks, diffusion=left / residuals.scales[0])
 
 
@@ -258,8 +262,8 @@ def _checked(forces: ForceSums, library: Library) -> ForceSums:
 
 
 def _overlap(residuals: ResidualSums) -> float:
-    """Compute 1 + 2 Σ ρ² over the lags at which windows overlap."""
-    lags = residuals.lags[:, :, 1] / residuals.lags[:, :, 0].clip(min=1)
+    """Compute 1 + 2 Σ ρ² over the lags at which windows share anything."""
+    lags = residuals.lags[:, :-2, 1] / residuals.lags[:, :-2, 0].clip(min=1)
     zero = np.diag(residuals.products) / max(residuals.moments[0, 0], 1.0)
     rho = lags / zero[:, None]
     return float(1 + 2 * (rho**2).sum(axis=1).max())

@@ -263,8 +263,8 @@ def _integrals(
     if library.other:
         state = np.column_stack([y, velocities / space.velocity_units])
         values = library.internal(state)[:, n:]
-        for column, rate in enumerate(values.T, start=n):
-            out[:, column] = integrated_twice(rate)
+        for place, rate in enumerate(values.T, start=n):
+            out[:, place] = integrated_twice(rate)
     return out
 
 
@@ -284,11 +284,9 @@ def _hermite_powers(y: Floats, library: Library, noise: Floats) -> list[list[Flo
         powers = []
         for q in range(top + 1):
             total = plain[q]
-            for s in range(2, q + 1, 2):
-                if noise[i]:
-                    total = total + (
-                        comb(q, s) * _odd_factorial(s) * (-noise[i]) ** (s // 2) * plain[q - s]
-                    )
+            for even in range(2, q + 1, 2) if noise[i] else ():
+                factor = comb(q, even) * _odd_factorial(even) * float(-noise[i]) ** (even // 2)
+                total = total + factor * plain[q - even]
             powers.append(total)
         out.append(powers)
     return out

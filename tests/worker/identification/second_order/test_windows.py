@@ -1,5 +1,7 @@
 """Integrals under a triangle, against quadrature along a smooth path."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -17,11 +19,11 @@ from worker.identification.second_order.windows import Kicks, Piece, pieces, sha
 SMOOTH = Kicks(np.zeros((1, 1)), np.zeros(1))
 
 
-def position(t: float) -> float:
+def position(t: Any) -> Any:
     return np.sin(t) + 0.3 * np.cos(1.7 * t)
 
 
-def velocity(t: float) -> float:
+def velocity(t: Any) -> Any:
     return np.cos(t) - 0.51 * np.sin(1.7 * t)
 
 
@@ -57,7 +59,7 @@ def test_terms_are_their_integrals_under_the_triangle(half: int, even: bool) -> 
             assert exponents is not None
 
             def term(s: float, e: tuple[int, ...] = exponents) -> float:
-                return triangle(s) * position(s) ** e[0] * velocity(s) ** e[1]
+                return float(triangle(s) * position(s) ** e[0] * velocity(s) ** e[1])
 
             wanted = quad(term, before, t)[0] + quad(term, t, after)[0]
             # Squares of secants err by (Δt)² of the path's curvature, all else by (Δt)⁴.

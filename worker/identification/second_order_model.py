@@ -1,0 +1,194 @@
+"""The identified model of second order in the data's own units: dx = v dt, dv = F dt + σ dW."""
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.checks.residuals import ResidualMoments
+from worker.identification.component_fit import ComponentFit, TermFit, component_of
+from worker.identification.data.library import Library
+from worker.identification.data.preconditions import check_independent, check_unwrapped
+from worker.identification.data.trajectories import Trajectories
+from worker.identification.data.windows import measure_space
+from worker.identification.estimation.setup import Settings
+from worker.identification.findings.second_order import second_order_findings
+from worker.identification.identified_model import N_DRAWS, Bounds, IdentifiedModel
+from worker.identification.model_sampling import DrawnModels, draw_models
+from worker.identification.second_order.estimator import (
+    SecondOrderFit,
+    SecondOrderProblem,
+    fit,
+)
+from worker.identification.second_order.phase_space import (
+    PhaseSpace,
+    force_library,
+    measure_phase_space,
+)
+from worker.identification.sums.window_products import Pair
+from worker.identification.symbolic_process import SymbolicProcess
+from worker.identification.symbolic_system import Field, SymbolicSystem, field_from_internal
+from worker.progress import Report, creeping
+
+Floats = NDArray[np.float64]
+
+
+def second_order_model(data: Trajectories, settings: Settings, report: Report) -> IdentifiedModel:
+    """Identify force and diffusion of the velocities from positions. Raises IdentificationError.
+
+    Parameters
+    ----------
+    data : positions
+    settings : settings of the identification
+    report : receives the progress
+    """
+    check_independent(data)
+    periods = settings.periods_in(data.dimension)
+    positions = measure_space(data, periods)
+    check_unwrapped(data, positions)
+    report(0.15, "identifying", "summing over the windows")
+    space = measure_phase_space(data, positions)
+    library = force_library(
+        space, settings.polynomial_degree, settings.fourier_harmonics, settings.extra_terms
+    )
+    problem = SecondOrderProblem(
+        data,
+        space,
+        library,
+        settings.criterion,
+        settings.diffusion_degree,
+        settings.measurement_noise,
+        creeping(report),
+    )
+    found = fit(problem)
+    d, names = space.dimension, space.names
+    component = partial(
+        component_of, coarse=None, library=library, method=settings.criterion.method, order=1
+    )
+    bounds = tuple(settings.bounds.get(name, (-np.inf, np.inf)) for name in names)
+    to_force, to_diffusion = space.to_force, space.to_diffusion
+    variances = found.kicks.noise * positions.units**2
+    return IdentifiedModel(
+        drift={
+            **{names[i]: _velocity(names[d + i]) for i in range(d)},
+            **{
+                names[d + i]: component(found.force[i], factor=float(to_force[i])) for i in range(d)
+            },
+        },
+        diffusion={
+            f"{names[d + p]},{names[d + q]}": component(selected, factor=float(to_diffusion[p, q]))
+            for (p, q), selected in found.diffusion.items()
+        },
+        process=_process(
+            space,
+            library,
+            np.stack([s.estimate.internal for s in found.force]),
+            {pair: s.estimate.internal for pair, s in found.diffusion.items()},
+            bounds,
+        ),
+        draws=_draws(space, library, found, bounds, settings.seed),
+        findings=tuple(second_order_findings(found, problem)),
+        residuals={names[d + i]: _moments(found, i) for i in range(d)},
+        noise_variances=None
+        if settings.measurement_noise == "none"
+        else dict(zip(names, [*variances.tolist(), *(0.0,) * d], strict=True)),
+        condition=found.condition,
+        coverage=None,
+        space=space.state,
+        rule="trapezoid",
+        order=2,
+    )
+
+
+def _velocity(name: str) -> ComponentFit:
+    """Return the drift of a position, which is its velocity: nothing is estimated."""
+    return ComponentFit((TermFit(name, 1.0, active=True),), "known", ())
+
+
+def _moments(found: SecondOrderFit, coordinate: int) -> ResidualMoments:
+    """Return the residuals of windows that do not overlap; (S7)."""
+    sums, apart = found.residuals, 2 * found.shape.half
+    lags = sums.lags[coordinate, apart : apart + 2].ravel()
+    return ResidualMoments(
+        sums.moments[coordinate],
+        lags,
+        np.array([sums.products[coordinate, coordinate], sums.changes[coordinate], lags[0]]),
+        0.0,
+    )
+
+
+def _process(
+    space: PhaseSpace,
+    library: Library,
+    force: Floats,
+    diffusion: dict[Pair, Floats],
+    bounds: Bounds,
+) -> SymbolicSystem:
+    """Make the process of positions and velocities.
+
+    Parameters
+    ----------
+    space, library : units and terms
+    force : (d, J) internal coefficients of the force
+    diffusion : internal coefficients (J,) of the diffusion by pair of velocities
+    bounds : ends of positions and velocities [data's units]
+    """
+    d, names = space.dimension, space.names
+    field = partial(field_from_internal, library)
+    # The velocity is an internal function: T_1 of its coordinate.
+    drift: list[Field] = []
+    for i in range(d):
+        along = np.zeros(library.internal_size)
+        exponents = tuple(int(k == d + i) for k in range(2 * d))
+        along[library.internal_exponents.index(exponents)] = 1.0
+        drift.append(field(along, space.velocities[i].unit))
+    drift += [field(f, float(u)) for f, u in zip(force, space.to_force, strict=True)]
+    nothing = field(np.zeros(library.internal_size), 1.0)
+    tensor = [[nothing] * (2 * d) for _ in names]
+    for (p, q), a in diffusion.items():
+        tensor[d + p][d + q] = tensor[d + q][d + p] = field(a, float(space.to_diffusion[p, q]))
+    return SymbolicSystem(tuple(drift), tuple(map(tuple, tensor)), bounds, space.state.periods)
+
+
+def _draws(
+    space: PhaseSpace, library: Library, found: SecondOrderFit, bounds: Bounds, seed: int
+) -> DrawnModels[SymbolicProcess | SymbolicSystem]:
+    """Draw models around the estimate; see `model_sampling.draw_models`."""
+    d, pairs = space.dimension, list(found.diffusion)
+    components = [*found.force, *found.diffusion.values()]
+    drawn, supports = draw_models(components, N_DRAWS, seed)
+    centre = np.stack([c.estimate.internal for c in components])
+
+    def process_at(coefficients: Floats) -> SymbolicSystem:
+        rows = coefficients.reshape(centre.shape)
+        return _process(space, library, rows[:d], dict(zip(pairs, rows[d:], strict=True)), bounds)
+
+    return DrawnModels(drawn.reshape(N_DRAWS, -1), centre.ravel(), supports, process_at)
+
+
+def in_phase_space(data: Trajectories, most: int = 2_000_000) -> Trajectories:
+    """Add velocities to positions: central secants, for what is drawn and compared.
+
+    Parameters
+    ----------
+    data : positions
+    most : samples of the record that are used at most, in stretches spread over it
+    """
+    total = int((data.segments[:, 1] - data.segments[:, 0]).sum())
+    every, size, taken = max(1, -(-total // most)), 16_384, 0
+    states, times, segments = [], [], []
+    for start, stop, trajectory in data.segments.tolist():
+        for first in range(start, stop, size * every):
+            last = min(first + (size if every > 1 else stop), stop)
+            if last - first < 3:
+                continue
+            x = np.asarray(data.states[first:last], dtype=np.float64)
+            t = np.asarray(data.times[first:last], dtype=np.float64)
+            v = (x[2:] - x[:-2]) / (t[2:] - t[:-2])[:, None]
+            states.append(np.column_stack([x[1:-1], v]))
+            times.append(t[1:-1])
+            segments.append((taken, taken + len(v), trajectory))
+            taken += len(v)
+    return Trajectories(
+        np.concatenate(states), np.concatenate(times), np.array(segments, dtype=np.int64)
+    )
