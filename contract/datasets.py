@@ -1,27 +1,62 @@
 """Uploaded trajectories: how a file is laid out, and the report of what was read."""
 
+import re
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Discriminator, Field, Tag
+from pydantic_core import PydanticCustomError
 
 from contract.base import Document, Name
 from contract.curves import Bins
 from contract.results import Notice
+from grammar.names import LONGEST_SYMBOL, given_symbol
+
+MOST_STATES = 64
+"""Largest number of state variables."""
 
 PositiveFinite = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-_Names = Annotated[tuple[Name, ...], Field(max_length=64)]
+_Names = Annotated[tuple[Name, ...], Field(max_length=MOST_STATES)]
 _Ignored = Annotated[tuple[Name, ...], Field(max_length=1000)]
 _Axes = Annotated[str, Field(pattern=r"^[ntd]{1,3}$")]
-_Unit = Annotated[str, Field(min_length=1, max_length=40)]
+_NO_LABEL = re.compile(r"[\x00-\x1f\x7f-\x9f=]")
 
 
-class Layout(Document):
-    """Layout of an uploaded file.
+def _unit(text: str) -> str:
+    if _NO_LABEL.search(text):
+        raise PydanticCustomError("unit", "must hold neither `=` nor a control character")
+    return text
 
-    Every field is optional; whatever is left out is inferred, and the report says what was
-    inferred.
-    """
+
+def _symbol(text: str) -> str:
+    try:
+        return given_symbol(text)
+    except ValueError as error:
+        message = f"cannot be the name of a variable: it {error}"
+        raise PydanticCustomError("name", "{message}", {"message": message}) from None
+
+
+_Unit = Annotated[
+    str,
+    Field(
+        min_length=1, max_length=40, json_schema_extra={"pattern": f"^[^{_NO_LABEL.pattern[1:]}+$"}
+    ),
+    AfterValidator(_unit),
+]
+_UnitOrUnits = Annotated[
+    Annotated[_Unit, Tag("all")]
+    | Annotated[dict[Name, _Unit], Field(max_length=MOST_STATES), Tag("columns")],
+    Discriminator(
+        lambda given: {str: "all", dict: "columns"}.get(type(given)),
+        custom_error_type="unit",
+        custom_error_message="must be a unit, or an object of units by column",
+    ),
+]
+_Symbol = Annotated[str, Field(min_length=1, max_length=LONGEST_SYMBOL), AfterValidator(_symbol)]
+
+
+class PlainLayout(Document):
+    """Fields of a layout that hold the same for the whole file, or list columns."""
 
     dt: Annotated[PositiveFinite | None, Field(examples=[0.01])] = None
     """Sampling interval, for files without a time column [time]."""
@@ -43,11 +78,31 @@ class Layout(Document):
     time_unit: Annotated[_Unit | None, Field(examples=["s"])] = None
     """Unit of time. Calendar time stamps are converted to this unit (s, min, h, day, year); for
     plain numbers it is only a label."""
-    state_unit: Annotated[_Unit | None, Field(examples=["nm"])] = None
-    """Unit of the state variables. It is only a label."""
     gap_factor: Annotated[float, Field(gt=1, le=1e6)] = 1.5
     """In a regularly sampled time series, a time step longer than this many sampling intervals
     is a gap and ends a segment."""
+
+
+class Layout(PlainLayout):
+    """Layout of an uploaded file.
+
+    Every field is optional; whatever is left out is inferred, and the report says what was
+    inferred.
+    """
+
+    state_unit: Annotated[
+        _UnitOrUnits | None,
+        Field(examples=["nm", {"Position": "nm", "3": "pN"}]),
+    ] = None
+    """Unit of all state variables, or the unit of each by the name or 1-based number of its
+    column; `none` if it has none. It is only a label, and replaces the unit found in the file."""
+    state_names: Annotated[
+        Annotated[dict[Name, _Symbol], Field(max_length=MOST_STATES)] | None,
+        Field(examples=[{"Position": "height"}]),
+    ] = None
+    """Word for a state variable in equations, sentences and plots, by the name or 1-based number
+    of its column; of an array without columns, by the number of the variable. It is made of
+    letters, digits and `_`; other characters become `_`."""
 
 
 class Variable(Document):
@@ -56,9 +111,12 @@ class Variable(Document):
     name: Name
     """Standard name: x, y, z, x4, …; the key of the variable in every document."""
     symbol: Name = Field(default_factory=lambda given: given["name"])
-    """Word for the variable in equations, sentences and plots, made from the column's name:
-    `Position` for `Position (µm)`; the standard name if the file names no columns. Parameters and
-    terms of a job may use it instead of the standard name."""
+    """Word for the variable in equations, sentences and plots, given by the layout's `state_names`
+    or made from the column's name: `Position` for `Position (µm)`; the standard name if the file
+    names no columns. Parameters and terms of a job may use it instead of the standard name."""
+    label: Annotated[str, Field(max_length=200)] | None = None
+    """Words for the variable on the axes of plots: the name that the layout gives, or the column's
+    name without its unit; null if there is neither."""
     column: Annotated[str, Field(max_length=200)] | None = None
     """Name of the column in the file; null if the file names no columns."""
     unit: str | None = None

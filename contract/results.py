@@ -191,7 +191,7 @@ class DataSummary(Document):
     """Summary of the data that the result is based on."""
 
     variables: tuple[dict[str, str | None], ...]
-    """`name`, `symbol`, `column` and `unit` of each variable."""
+    """`name`, `symbol`, `label`, `column` and `unit` of each variable."""
     n_trajectories: int
     """Number of trajectories."""
     n_increments: int

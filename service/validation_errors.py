@@ -56,9 +56,13 @@ def document_faults(error: ValidationError, given: Any, *inside: str) -> tuple[P
 
 def parameter_faults(findings: Sequence[Any]) -> tuple[ProblemError, ...]:
     """List the faults of path, query and header parameters."""
-    places = [(each["loc"][0], str(each["loc"][-1])[:200], _words(each)) for each in findings]
+    places = [
+        # What follows the name are positions in a repeated parameter.
+        (each["loc"][0], [step for step in each["loc"] if isinstance(step, str)][-1], _words(each))
+        for each in findings
+    ]
     return tuple(
-        ProblemError(detail=f"{kind} parameter `{name}`: {words}")
+        ProblemError(detail=f"{kind} parameter `{name[:200]}`: {words}")
         for kind, name, words in places[:MOST]
     )
 

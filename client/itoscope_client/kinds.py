@@ -56,7 +56,7 @@ class Kinds(Operations):
         timeout      seconds after which to stop waiting; the job continues
         progress     False for none, or a function that is given the job's record
         layout       dt, time_column, id_column, state_columns, ignored_columns, orientation, axes,
-                     time_unit, state_unit, gap_factor
+                     time_unit, state_unit, state_names, gap_factor
 
         Raises InputError, Problem, JobFailed, JobCancelled, WaitingTimedOut, Unreachable.
         """

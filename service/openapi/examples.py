@@ -74,7 +74,7 @@ _DATASET = Dataset(
         format="csv",
         layout=Layout(time_column="t", state_columns=("voltage",)),
         assumptions=("column 1 ('t') is time",),
-        variables=(Variable(name="x", symbol="voltage", column="voltage"),),
+        variables=(Variable(name="x", symbol="voltage", label="voltage", column="voltage"),),
         columns=(
             Column(
                 number=1,

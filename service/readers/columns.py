@@ -1,5 +1,6 @@
 """From a table with one row per sample to a record: every column in its role, as exact numbers."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ from service.readers.calendar import with_calendar
 from service.readers.clock import elapsed
 from service.readers.errors import UnreadableData, layout_fault
 from service.readers.evidence import column_of
+from service.readers.labels import labelled
 from service.readers.names import (
     SECONDS,
     bare,
@@ -63,19 +65,19 @@ def record_of(table: Table, layout: Layout, limits: Limits, notes: Notes) -> Rec
         unit = standard_time_unit(layout.time_unit)
     if chosen is None and layout.time_unit:
         unit = standard_time_unit(layout.time_unit)
+    together = replicates(states, found, layout)
+    variables, labels = _labelled(states, _origin(states, whole, table), layout, together=together)
     resolved = {
         "time_column": chosen.key if chosen else NONE if layout.timeless else None,
         "id_column": ",".join(column.key for column in found.identity)[:200]
         or (NONE if layout.single else None),
-        "state_columns": tuple(column.key for column in states),
+        "state_columns": tuple(variable.key for variable in variables),
         "orientation": "columns",
+        **labels,
     }
     record = Record(
         states=values,
-        variables=tuple(
-            Variable(column.name or f"column {column.position}", column.unit or layout.state_unit)
-            for column in states
-        ),
+        variables=variables,
         times=times,
         printed=printed,
         tick=_tick_of(chosen, unit) if chosen is not None else 0.0,
@@ -89,13 +91,68 @@ def record_of(table: Table, layout: Layout, limits: Limits, notes: Notes) -> Rec
         lines=table.lines,
         row_word=table.row_word,
     )
-    if not replicates(states, found, layout):
+    if not together:
         return record
     if layout.axes is None:
         _warn_of_replicates(record, notes)
     else:
         notes.assume("each column is one trajectory")
     return _side_by_side(record)
+
+
+def _origin(states: Sequence[Column], whole: Table, made: Table) -> Table:
+    """Return the table that has the states as columns: the file's, or the one made of it.
+
+    A file with a column for each month is made a table of months and values.
+    """
+    there = {(column.position, column.name) for column in whole.every_column}
+    return whole if all((c.position, c.name) in there for c in states) else made
+
+
+def _labelled(
+    states: Sequence[Column], table: Table, layout: Layout, *, together: bool
+) -> tuple[tuple[Variable, ...], dict[str, Any]]:
+    """Return the variables of the columns under the names and units of the layout.
+
+    table      all columns, so that one in another role is told from an unknown one
+    together   whether every column is a trajectory of one variable, which has one name
+    """
+    index = {column.position: 0 if together else j for j, column in enumerate(states)}
+    whole = replace(table, columns=table.every_column)
+
+    def place(key: str, field: str) -> int:
+        column = column_of(key, whole, field)
+        if column.position in index:
+            return index[column.position]
+        otherwise = ", or read it as one: name it in state_columns."
+        raise layout_fault(
+            field,
+            f"{field} names {column.title}, which was not read as a state variable.",
+            f"Leave it out of {field}{otherwise if column.kind == 'number' else '.'}",
+        )
+
+    keys = _keys(table)
+    variables = [
+        Variable(column.name or f"column {column.position}", column.unit, key=keys[column.position])
+        for column in states
+    ]
+    return labelled(variables, place, layout)
+
+
+def _keys(table: Table) -> dict[int, str]:
+    """Return the word for each column in a layout, by the column's number.
+
+    It is the number where no name tells the column from others.
+    """
+    every = table.every_column
+    times = Counter(column.name for column in every)
+
+    def names_it(name: str | None) -> bool:
+        return (
+            bool(name) and times[name] == 1 and "," not in str(name) and len(str(name)) <= _LONGEST
+        )
+
+    return {c.position: str(c.name if names_it(c.name) else c.position) for c in every}
 
 
 def _without_ignored(table: Table, layout: Layout) -> Table:
@@ -128,17 +185,15 @@ def _described(
         given |= {column.position: "identity" for column in found.identity}
     if layout.time_column is not None and found.time is not None:
         given[found.time.position] = "time"
-    names = [column.name for column in table.every_column]
+    keys = _keys(table)
     described = []
     for column in table.every_column[:_MOST_DESCRIBED]:
         other = ("ignored", "is not among the columns that the layout names")
         role, reason = notes.places.get(column.position) or roles.get(column.position, other)
-        alone = column.name is not None and names.count(column.name) == 1
-        plain = alone and "," not in str(column.name) and len(str(column.name)) <= _LONGEST
         described.append(
             {
                 "number": column.position,
-                "key": column.name if plain else str(column.position),
+                "key": keys[column.position],
                 "column": (column.name or "")[:_LONGEST] or None,
                 "unit": column.unit,
                 "type": _TYPES[column.kind],
@@ -171,7 +226,7 @@ def _side_by_side(record: Record) -> Record:
     return replace(
         record,
         states=record.states.T.reshape(-1, 1),
-        variables=(Variable(replicate_word(first.column), first.unit),),
+        variables=(replace(first, column=replicate_word(first.column)),),
         times=None if record.times is None else np.tile(record.times, width),
         printed=None if record.printed is None else np.tile(record.printed, width),
         trajectory=np.repeat(np.arange(width), n),

@@ -56,13 +56,14 @@ def unsupported(detail: str, *hints: str) -> UnreadableData:
     return UnreadableData(detail, *hints, code="unsupported-media-type", status=415)
 
 
-def layout_fault(field: str, detail: str, *hints: str) -> UnreadableData:
-    """Make the error for a layout whose `field` does not fit the file (422)."""
+def layout_fault(field: str, detail: str, *hints: str, key: str | None = None) -> UnreadableData:
+    """Make the error for a layout whose `field`, or a `key` in it, does not fit the file (422)."""
     from contract.problems import ProblemError
 
+    inside = "" if key is None else "/" + key.replace("~", "~0").replace("/", "~1")
     return UnreadableData(
         detail,
         *hints,
         code="layout-mismatch",
-        errors=[ProblemError(detail=detail, pointer=f"#/layout/{field}")],
+        errors=[ProblemError(detail=detail, pointer=f"#/layout/{field}{inside}")],
     )

@@ -19,7 +19,8 @@ class Layout:
     orientation: str | None = None
     axes: str | None = None
     time_unit: str | None = None
-    state_unit: str | None = None
+    state_unit: str | dict[str, str] | None = None
+    state_names: dict[str, str] | None = None
     gap_factor: float = 1.5
     timeless: bool = False
     """Whether no column is time (`time_column=none`)."""

@@ -34,6 +34,8 @@ from service.readers.options import Layout, Limits, Notes
 from service.readers.segments import Segmented, segmented
 from service.readers.table import Flags, Floats, Record, Variable
 
+_LONGEST = 200
+"""Number of characters of a column's name in a report."""
 _HEADER_BYTES = 128
 """Bytes of the header that `numpy.save` writes before an array."""
 
@@ -223,7 +225,6 @@ def report_of(
     resolved = {
         "dt": dt if read.source == "given" else (1.0 if read.source == "assumed" else None),
         "time_unit": record.time_unit,
-        "state_unit": layout.state_unit,
         "axes": layout.axes,
         "gap_factor": layout.gap_factor,
         "ignored_columns": layout.ignored_columns,
@@ -233,17 +234,7 @@ def report_of(
         "format": form,
         "layout": resolved,
         "assumptions": notes.assumptions,
-        "variables": [
-            {
-                "name": variable_name(j),
-                "symbol": symbol,
-                "column": (variable.column or "")[:200] or None,
-                "unit": variable.unit,
-            }
-            for j, (variable, symbol) in enumerate(
-                zip(record.variables, _symbols(record.variables), strict=True)
-            )
-        ],
+        "variables": _described(record.variables),
         "columns": list(record.columns),
         "likely_periods": _likely_periods(read, record.variables),
         "time_unit": record.time_unit,
@@ -269,16 +260,50 @@ def report_of(
     }
 
 
-def _symbols(variables: Sequence[Variable]) -> tuple[str, ...]:
-    """Make the symbols of the variables from the names of their columns, without the units."""
-    columns = [v.column if v.column and not is_position(v.column) else None for v in variables]
-    words = [split_unit(column)[0] if column else None for column in columns]
+def _described(variables: Sequence[Variable]) -> list[dict[str, Any]]:
+    """Describe the variables in the JSON form of contract.datasets.Variable.
+
+    Raises UnreadableData where the layout gives one the name of another.
+    """
+    named = [v.column if v.column and not is_position(v.column) else None for v in variables]
+    words = [split_unit(column)[0] if column else None for column in named]
     # Of `x_nm` and `x_um` the units are what tells them apart.
     distinct = [
-        column if words.count(word) > 1 else word
-        for column, word in zip(columns, words, strict=True)
+        column if words.count(word) > 1 else word for column, word in zip(named, words, strict=True)
     ]
-    return symbols_of(distinct)
+    symbols = symbols_of(distinct, {j: v.symbol for j, v in enumerate(variables) if v.symbol})
+    for j, variable in enumerate(variables):
+        if variable.symbol:
+            _check_alone(j, symbols, variables)
+    return [
+        {
+            "name": variable_name(j),
+            "symbol": symbol,
+            "label": (variable.symbol or words or variable.column or "")[:_LONGEST] or None,
+            "column": (variable.column or "")[:_LONGEST] or None,
+            "unit": variable.unit,
+        }
+        for j, (variable, words, symbol) in enumerate(
+            zip(variables, distinct, symbols, strict=True)
+        )
+    ]
+
+
+def _check_alone(j: int, symbols: Sequence[str], variables: Sequence[Variable]) -> None:
+    """Raise UnreadableData where the name given to a variable is another's, too."""
+    word, own = symbols[j], variables[j]
+    for i, symbol in enumerate(symbols):
+        if i != j and word in (symbol.rstrip("_"), variable_name(i)):
+            other = variables[i].column or f"variable {i + 1}"
+            standard = "standard " if word == variable_name(i) else ""
+            both = "" if standard or variables[i].symbol else ", or name both"
+            raise layout_fault(
+                "state_names",
+                f"'{(own.column or own.key)[:60]}' cannot be called {word}: that is the "
+                f"{standard}name of '{other[:60]}'.",
+                f"Choose another name{both}.",
+                key=own.key,
+            )
 
 
 def _likely_periods(read: Segmented, variables: Sequence[Variable]) -> dict[str, float]:

@@ -127,10 +127,14 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """One coordinate of the state: the column it came from, and its unit."""
+    """One coordinate of the state: the column it came from, its unit, and its given symbol."""
 
     column: str | None
     unit: str | None = None
+    symbol: str | None = None
+    """Word that the layout gives; None where it is made of the column's name."""
+    key: str = ""
+    """Word for the variable in a layout."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,7 +22,8 @@ from service.readers import strict_json
 from service.readers.errors import UnreadableData
 from service.readers.process import take_job_apart
 from service.readers.strict_json import body_too_large
-from service.requests import request_body, uploads
+from service.requests import layouts, request_body, uploads
+from service.requests.layouts import LayoutQuery
 from service.requests.uploads import Upload
 from service.responses import deprecation
 from service.settings import ServiceSettings
@@ -37,7 +38,7 @@ _DATA_KINDS = [name for name, kind in KINDS.items() if kind.needs_data]
 
 
 async def received(
-    request: Request, context: Context, tenant: str, query: Layout, repeated: bool = False
+    request: Request, context: Context, tenant: str, query: LayoutQuery, repeated: bool = False
 ) -> tuple[Job, Dataset | None]:
     """Read the job that a request submits, as JSON or as a form; see `_resolved` for the rest.
 
@@ -66,14 +67,14 @@ async def received(
     )
     short = len(body) <= SHORT_BYTES
     given = strict_json.parse(body) if short else await run_sync(strict_json.parse, body)
-    layout = uploads.layout(request, query, None)
+    layout = layouts.layout(request, query, None)
     return await _resolved(
         request, context, tenant, given, layout=layout, short=short, repeated=repeated
     )
 
 
 async def _received_large(
-    request: Request, context: Context, tenant: str, query: Layout, repeated: bool
+    request: Request, context: Context, tenant: str, query: LayoutQuery, repeated: bool
 ) -> tuple[Job, Dataset | None]:
     settings = context.settings
     chunks = request_body.chunks(request, settings.max_json_bytes, settings.body_idle_seconds)
@@ -91,14 +92,14 @@ async def _received_large(
             context,
             tenant,
             given,
-            layout=uploads.layout(request, query, None),
+            layout=layouts.layout(request, query, None),
             data_file=data_file if data_file.exists() else None,
             repeated=repeated,
         )
 
 
 async def _received_form(
-    request: Request, context: Context, tenant: str, query: Layout, repeated: bool
+    request: Request, context: Context, tenant: str, query: LayoutQuery, repeated: bool
 ) -> tuple[Job, Dataset | None]:
     with uploads.scratch_folder(context.settings.scratch) as folder:
         upload, parts = await uploads.form(request, context, folder, "job", "layout")
@@ -107,7 +108,7 @@ async def _received_form(
             raise Refusal("invalid-request", "The form has no `job` part.", hint)
         with request_body.within_field("job"):
             given = strict_json.parse(parts["job"])
-        layout = uploads.layout(request, query, parts.get("layout"))
+        layout = layouts.layout(request, query, parts.get("layout"))
         return await _resolved(
             request, context, tenant, given, upload=upload, layout=layout, repeated=repeated
         )

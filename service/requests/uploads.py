@@ -1,4 +1,4 @@
-"""Uploads made datasets: the file and layout of a request, read by a child, stored by hash."""
+"""Uploads made datasets: the file of a request, read by a child under a layout, stored by hash."""
 
 import base64
 import hashlib
@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.message import Message
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from anyio.to_thread import run_sync
 from fastapi import Request
-from pydantic import ValidationError
 from python_multipart.multipart import parse_options_header
 
 from contract.datasets import Dataset, Layout
@@ -21,8 +20,6 @@ from service.errors import Refusal
 from service.readers import strict_json
 from service.readers.formats.sniffing import media_type_of
 from service.requests import request_body
-from service.responses import deprecation
-from service.validation_errors import document_faults
 from storage.disk import INCOMING, PRIVATE, own_folder, sweep_folders
 from storage.local_blobs import KEPT, ORIGINAL
 
@@ -30,9 +27,7 @@ _PIECE = 1_000_000
 _SCRATCH = "upload-"
 
 FORM = "multipart/form-data"
-_JSON = "application/json"
-
-_UNSAID = {"", "application/octet-stream", "application/x-www-form-urlencoded"}
+UNSAID = {"", "application/octet-stream", "application/x-www-form-urlencoded"}
 """Content types without information; the last is curl's default."""
 
 
@@ -241,65 +236,6 @@ async def form(
         return await spool(pieces, folder, said, file.filename), fields
 
 
-def layout(request: Request, query: Layout, part: bytes | None) -> Layout | None:
-    """Merge the layouts given by query parameters and by the JSON part `layout`.
-
-    A layout of nothing but defaults is None: generated clients send the defaults along, with a
-    dataset that was read already, too.
-    Query parameters take precedence. Column names may be repeated parameters or one list with
-    commas. Raises Refusal (invalid-json, invalid-request).
-    """
-    given = {name: getattr(query, name) for name in query.model_fields_set}
-    for several in ("state_columns", "ignored_columns"):
-        columns = given.get(several)
-        if columns and len(columns) == 1:
-            given[several] = tuple(columns[0].split(","))
-    if part is not None:
-        with request_body.within_field("layout"):
-            document = strict_json.parse(part)
-        if not isinstance(document, dict):
-            raise Refusal("invalid-request", "The layout must be a JSON object.")
-        given = {**document, **given}
-    return _layout_of(request, given, "layout")
-
-
-async def layout_in_body(request: Request, context: Context) -> Layout:
-    """Read a body that is a layout; an empty one leaves everything to be inferred.
-
-    Raises Refusal (body-too-large, body-timeout, invalid-json, invalid-request,
-    unsupported-media-type).
-    """
-    settings = context.settings
-    body = await request_body.whole(request, settings.max_job_bytes, settings.body_idle_seconds)
-    if not body:
-        return Layout()
-    if media_type(request) not in (_JSON, *_UNSAID):
-        raise Refusal(
-            "unsupported-media-type",
-            f"A layout must be sent as {_JSON}.",
-            f"With curl: -H 'Content-Type: {_JSON}'",
-        )
-    given = strict_json.parse(body)
-    if not isinstance(given, dict):
-        raise Refusal("invalid-request", "The layout must be a JSON object.")
-    return _layout_of(request, given) or Layout()
-
-
-def _layout_of(request: Request, given: dict[str, Any], *place: str) -> Layout | None:
-    """Check a layout that stands at a place of the body, and note its deprecated fields."""
-    try:
-        found = Layout.model_validate(given)
-    except ValidationError as error:
-        faults = document_faults(error, given, *place)
-        raise Refusal(
-            "invalid-request",
-            f"The layout cannot be accepted: {faults[0].pointer} {faults[0].detail}.",
-            errors=faults,
-        ) from None
-    deprecation.note(request, deprecation.used(found, given))
-    return None if found == Layout() else found
-
-
 def _extended_filename(request: Request) -> str | None:
     """Read a name given as `filename*=UTF-8''na%C3%AFve.csv` (RFC 6266).
 
@@ -311,4 +247,4 @@ def _extended_filename(request: Request) -> str | None:
 
 
 def _said(content_type: str) -> str | None:
-    return None if content_type in _UNSAID else content_type
+    return None if content_type in UNSAID else content_type

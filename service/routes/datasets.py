@@ -8,7 +8,8 @@ from fastapi import APIRouter, Query, Request, Response
 from contract.datasets import Dataset, DatasetList, DatasetPreview, Layout
 from service.dependencies import Context, Tenant
 from service.errors import Refusal
-from service.requests import request_body, uploads
+from service.requests import layouts, request_body, uploads
+from service.requests.layouts import LayoutQuery
 from service.requests.listing import Page
 from service.responses.preview import preview
 from service.responses.representations import (
@@ -59,7 +60,7 @@ _CREATED = headers(
     openapi_extra={"requestBody": {"required": True, "content": _ACCEPTED}},
 )
 async def upload_dataset(
-    request: Request, context: Context, tenant: Tenant, query: Annotated[Layout, Query()]
+    request: Request, context: Context, tenant: Tenant, query: Annotated[LayoutQuery, Query()]
 ) -> Response:
     """Send a file as the body, or as part `file` of a multipart form.
 
@@ -72,12 +73,12 @@ async def upload_dataset(
     with admission.receiving(tenant), uploads.scratch_folder(context.settings.scratch) as folder:
         if uploads.media_type(request) == uploads.FORM:
             upload, parts = await uploads.form(request, context, folder, "layout")
-            layout = uploads.layout(request, query, parts.get("layout"))
+            layout = layouts.layout(request, query, parts.get("layout"))
             if upload is None:
                 hint = "With curl: -F file=@data.csv"
                 raise Refusal("invalid-request", "The form has no `file` part.", hint)
         else:
-            layout = uploads.layout(request, query, None)
+            layout = layouts.layout(request, query, None)
             upload = await uploads.raw_upload(request, context, folder)
         dataset, created = await uploads.keep(context, tenant, upload, layout or Layout())
     return _answer(request, dataset, created)
@@ -146,7 +147,7 @@ async def read_dataset(
     dataset stays as it is. 410 where the uploaded file is no longer stored.
     """
     known = await run_sync(known_dataset, context, tenant, dataset_id)
-    layout = await uploads.layout_in_body(request, context)
+    layout = await layouts.layout_in_body(request, context)
     with uploads.scratch_folder(context.settings.scratch) as folder:
         upload = await uploads.kept_upload(context, tenant, known, folder)
         dataset, created = await uploads.keep(context, tenant, upload, layout)

@@ -9,7 +9,6 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from contract.base import Document
-from contract.datasets import Layout
 from contract.jobs import Job
 from contract.kinds import JobRequest
 from contract.messages import Message, QueueName
@@ -18,6 +17,7 @@ from service.dependencies import Context, Tenant
 from service.errors import Refusal
 from service.readers import strict_json
 from service.requests import request_body, submissions
+from service.requests.layouts import LayoutQuery
 from service.requests.listing import JobPage, job_page, parameters
 from service.responses import npz
 from service.responses.job_results import (
@@ -104,7 +104,7 @@ async def submit_job(
     request: Request,
     context: Context,
     tenant: Tenant,
-    query: Annotated[Layout, Query()],
+    query: Annotated[LayoutQuery, Query()],
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Send the job as JSON, with the id of a `dataset` or with the `data` themselves.
@@ -165,7 +165,7 @@ async def submit_job(
     openapi_extra={"requestBody": {"required": True, "content": _ACCEPTED}},
 )
 async def validate_job(
-    request: Request, context: Context, tenant: Tenant, query: Annotated[Layout, Query()]
+    request: Request, context: Context, tenant: Tenant, query: Annotated[LayoutQuery, Query()]
 ) -> Response:
     """Check a job as for starting it, and return it with every default filled in.
 

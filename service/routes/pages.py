@@ -59,7 +59,7 @@ async def page() -> Response:
 def _page() -> str:
     return rendered(
         "page.html",
-        layout=layout_fields("gap_factor"),
+        layout=layout_fields("gap_factor", "state_names"),
         kinds=tuple(KINDS),
         analysis=analysis_fields(),
         words=words(),
@@ -119,8 +119,11 @@ async def dataset(request: Request, context: Context, tenant: Tenant, dataset_id
 def dataset_in_symbols(dataset: Dataset, preview: DatasetPreview) -> tuple[Dataset, DatasetPreview]:
     """Return a dataset and its preview in the file's symbols."""
     symbols = {v.name: v.symbol for v in dataset.report.variables}
+    made = Dataset.model_validate(in_symbols(dataset.model_dump(mode="json")))
+    # A layout speaks of columns, which may be called x, and not of variables.
+    report = made.report.model_copy(update={"layout": dataset.report.layout})
     return (
-        Dataset.model_validate(in_symbols(dataset.model_dump(mode="json"))),
+        made.model_copy(update={"report": report}),
         DatasetPreview.model_validate(in_symbols(preview.model_dump(mode="json"), symbols)),
     )
 

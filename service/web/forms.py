@@ -59,6 +59,7 @@ IN_A_FORM = (
     ('; `"kernels": "auto"` is short for this', ""),
     ("`null`:", "Blank:"),
     ("`generator` is then empty, and the", "The"),
+    (", or the unit of each by the name or 1-based number of its column", ""),
     ("If true, the eigenfunctions are", "The eigenfunctions are"),
 )
 """What the documents' descriptions call otherwise than a form does."""

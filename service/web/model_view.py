@@ -39,11 +39,7 @@ def model_view(result: ModelResult) -> ResultView:
         more={
             "general": mathml.general_equation(list(result.model.drift)),
             "equations": equations(result),
-            "columns": {
-                name: units.columns[name]
-                for name in result.model.drift
-                if units.columns.get(name) not in (None, name)
-            },
+            "columns": _columns(result),
             "reason": sentences.without_distribution(result.generator.reason),
             "units": units,
             "generator": result.generator,
@@ -52,6 +48,16 @@ def model_view(result: ModelResult) -> ResultView:
             "opened": () if judged is None or judged.passed else ("checks",),
         },
     )
+
+
+def _columns(result: ModelResult) -> dict[str, str]:
+    """Return the column of each variable that is called by another word."""
+    described = result.data.variables if isinstance(result, IdentificationResult) else ()
+    return {
+        str(v["name"]): column
+        for v in described
+        if (column := v.get("column")) not in (None, v["name"]) and column is not None
+    }
 
 
 def groups_of(result: ModelResult) -> list[PlotGroup]:

@@ -139,28 +139,21 @@ def _signed(text: str) -> str:
     return text.replace("-", "−")
 
 
-LONGEST_COLUMN = 24
+LONGEST_LABEL = 24
 
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """Units and column names by variable, and the unit of time."""
+    """Units and labels by variable, and the unit of time."""
 
     state: Mapping[str, str | None]
     time: str | None = None
-    columns: Mapping[str, str | None] = field(default_factory=dict)
+    labels: Mapping[str, str | None] = field(default_factory=dict)
 
     def label(self, name: str) -> str:
         """Return the variable, with its column where that has another name: `S_P: S&P`."""
-        column = self.column(name)
-        return name if column == name else f"{name}: {column[:LONGEST_COLUMN]}"
-
-    def column(self, name: str) -> str:
-        """Return the column's name without the unit it may end with; `name` if there is none."""
-        column, unit = self.columns.get(name) or name, self.state.get(name)
-        for end in (f"({unit})", f"[{unit}]", f"/{unit}", f"_{unit}") if unit else ():
-            column = column.removesuffix(end)
-        return column.strip()
+        label = self.labels.get(name) or name
+        return name if label == name else f"{name}: {label[:LONGEST_LABEL]}"
 
     def of_variable(self, name: str) -> str | None:
         """Return the unit [state]."""

@@ -17,7 +17,7 @@ def units_of_dataset(dataset: Dataset) -> Units:
     return Units(
         {v.name: v.unit for v in report.variables},
         report.time_unit,
-        {v.name: v.column for v in report.variables},
+        {v.name: v.label for v in report.variables},
     )
 
 
@@ -34,7 +34,7 @@ def units_of_data(data: DataSummary) -> Units:
     return Units(
         {name: v.get("unit") for name, v in variables.items()},
         data.time_unit,
-        {name: v.get("column") for name, v in variables.items()},
+        {name: v.get("label") for name, v in variables.items()},
     )
 
 

@@ -119,6 +119,37 @@ def test_a_stray_column_is_left_out_on_the_preview_and_the_rest_identified(
     expect(page.locator("h1:visible")).to_have_text(name)
 
 
+def test_equation_and_axes_speak_the_name_and_unit_of_the_preview(visit: Any) -> None:
+    page = visit.open()
+    dropped(page, ("rig.csv", FORMATS["a.csv"]))
+    expect(page.locator("#r-name-2")).to_have_value("position")
+    expect(page.locator("#r-name-1")).to_be_hidden()
+    page.select_option("#r-role-3", "ignored")
+    expect(page.locator("#r-name-3")).to_be_hidden()
+    page.fill("#r-name-2", "x^2")
+    page.fill("#r-unit-2", "nm")
+    page.click("#layout-form [type=submit]")
+    expect(page.locator("#layout-form .fault:visible")).to_contain_text(
+        "read as a number or a term"
+    )
+    expect(page.locator("#r-name-2")).to_be_focused()
+    page.fill("#r-name-2", "height")
+    page.click("#layout-form [type=submit]")
+    expect(page.locator("#plot-course-height h3")).to_have_text("height against time (nm)")
+    expect(page.locator(".read")).to_contain_text("1500 samples of height (position)")
+    expect(page.locator("#r-name-2")).to_have_value("height")
+    page.click("#job-form summary")
+    page.check("#f-analysis-model_only")
+    page.click("#job-form [type=submit]")
+    expect(page.locator(".answer")).to_be_visible(timeout=60_000)
+    assert "height" in page.locator(".equation").first.inner_text()
+    assert "position" not in page.locator(".equations").inner_text()
+    drift = json.loads(page.locator("#plot-drift script").text_content() or "")
+    assert (drift["x"]["label"], drift["x"]["unit"]) == ("height", "nm")
+    assert all("422" in line for line in visit.complaints)
+    visit.complaints.clear()
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_preview_keeps_nobody_out_and_fits_a_phone(visit: Any, theme: str) -> None:
     page = visit.page
@@ -151,7 +182,6 @@ def test_reading_again_is_in_place_and_keeps_the_form(visit: Any) -> None:
     page.click("#layout-form [type=submit]")
     expect(page.locator("#r-dt")).to_be_focused()
     page.fill("#r-dt", "0.5")
-    page.fill("#r-state_unit", "nm")
     page.click("#layout-form [type=submit]")
     expect(page.locator(".read")).to_contain_text("Sampling interval 0.5")
     expect(page.locator("#layout-form [type=submit]")).to_be_focused()

@@ -12,7 +12,7 @@ import uvicorn
 
 from contract.datasets import DatasetReport, Layout
 from itoscope_client import Client, Retries
-from itoscope_client.inputs import LayoutOptions, upload_of
+from itoscope_client.inputs import LayoutOptions, asked, upload_of
 from service.app import create_app
 from service.readers.formats.sniffing import format_of
 from service.readers.options import Layout as ReaderLayout
@@ -61,7 +61,7 @@ def read(tmp_path: Path) -> Callable[..., tuple[DatasetReport, np.ndarray[Any, A
         content = b"".join(upload.pieces())
         (tmp_path / "upload").write_bytes(content)
         form = format_of(content[:4096], upload.content_type, upload.filename)
-        given = Layout.model_validate(upload.query()).model_dump(mode="json")
+        given = Layout.model_validate(asked(upload.layout)).model_dump(mode="json")
         report = read_file(
             tmp_path / "upload", form, ReaderLayout.from_json(given), Limits(), tmp_path
         )

@@ -59,11 +59,15 @@ def test_an_uploaded_file_is_read_again_under_another_layout(served: Served) -> 
     with served.client() as client:
         files = {"file": ("rig.csv", b"position,temperature\n" + b"1,3\n2,5\n4,4\n" * 20)}
         first = client.post("/v1/datasets", files=files).json()
-        done = run(served.url, "read", first["id"], "--state-columns", "position", "--dt", "0.5")
+        layout = ["--state-columns", "position", "--dt", "0.5", "--state-unit", "1=nm"]
+        layout += ["--state-name", "position=height"]
+        done = run(served.url, "read", first["id"], *layout)
         assert done.exit_code == 0, done.output
-        assert "60 samples of position" in done.stderr
+        assert "60 samples of height" in done.stderr
         report = client.get(f"/v1/datasets/{done.stdout.strip()}").json()["report"]
-    assert [v["column"] for v in report["variables"]] == ["position"]
+    assert [(v["column"], v["unit"]) for v in report["variables"]] == [("position", "nm")]
+    mixed = run(served.url, "read", first["id"], "--state-unit", "nm", "--state-unit", "1=nm")
+    assert "Give one --state-unit for all" in mixed.output
     assert report["dt"]["median"] == 0.5
 
 

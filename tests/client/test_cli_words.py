@@ -177,6 +177,8 @@ def sample(option: Giving) -> tuple[Sequence[str], Any]:
             return ["x=-2,"], {"x": [-2.0, None]}
         case ("periodic", _):
             return ["x=360"], {"x": 360.0}
+        case ("state_units" | "state_names", _):
+            return ["a=b=nm"], {"a=b": "nm"}
         case ("drift" | "diffusion", _):
             key = "x" if option.name == "drift" else "x,x"
             return ["2*x"], {key: {"x": 2.0}}

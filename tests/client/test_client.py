@@ -170,9 +170,12 @@ class TestInstallation:
 
     def test_an_upload_is_read_again_under_another_layout(self, client: Client) -> None:
         first = client.upload(np.random.default_rng(0).normal(size=(50, 2)), dt=1)
-        again = client.read(first["id"], state_columns="2", dt=0.5)
+        again = client.read(
+            first["id"], state_columns="2", dt=0.5, state_names={2: "force"}, state_unit={2: "pN"}
+        )
         assert len(first["report"]["variables"]) == 2
-        assert [v["column"] for v in again["report"]["variables"]] == ["column 2"]
+        (read,) = again["report"]["variables"]
+        assert (read["column"], read["symbol"], read["unit"]) == ("column 2", "force", "pN")
         assert again["report"]["dt"]["median"] == 0.5
         assert again["sha256"] == first["sha256"]
 

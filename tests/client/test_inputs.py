@@ -64,6 +64,21 @@ class TestArrays:
         masked = np.ma.masked_array(X[:, 0], mask=np.arange(60) == 30)
         assert read(masked, dt=1.0)[0].n_missing == 1
 
+    @pytest.mark.parametrize("data", [X, X[None], {"v": X[:, 0], "w": X[:, 1]}])
+    @pytest.mark.parametrize("clock", [{"t": T}, {"dt": 0.25}])
+    def test_a_variable_is_named_by_its_number_whatever_is_uploaded(
+        self, read: Read, data: Any, clock: dict[str, Any]
+    ) -> None:
+        axes = {"state_columns": ["v", "w"]} if isinstance(data, dict) else {}
+        report, _ = read(data, **clock, **axes, state_names={2: "force"}, state_unit={"2": "pN"})
+        first, second = report.variables
+        assert first.symbol in ("x", "v")
+        assert (first.unit, second.symbol, second.unit) == (None, "force", "pN")
+
+    def test_names_that_are_no_map_are_refused(self) -> None:
+        with pytest.raises(InputError, match="state_names is a dict"):
+            upload_of(X, layout={"dt": 1, "state_names": "force"}).query()  # type: ignore[typeddict-item]
+
     def test_a_dict_of_arrays(self, read: Read) -> None:
         report, states = read({"t": T, "voltage": X[:, 0]})
         assert (report.variables[0].column, report.dt.median) == ("voltage", 0.25)
@@ -177,7 +192,10 @@ class TestFiles:
         h5py = pytest.importorskip("h5py")
         with h5py.File(tmp_path / "d.h5", "w") as file:
             file["run/x"], file["run/y"], file["run/time"] = X[:, 0], X[:, 1], T
-        report, states = read(tmp_path / "d.h5", state_columns=["run/x", "y"])
+        report, states = read(
+            tmp_path / "d.h5", state_columns=["run/x", "y"], state_unit={"run/x": "m", "y": "s"}
+        )
+        assert [v.unit for v in report.variables] == ["m", "s"]
         assert (report.dt.median, [v.column for v in report.variables]) == (0.25, ["x", "y"])
         np.testing.assert_array_equal(states, X)
         with pytest.raises(InputError, match=r"run/x \(60,\), run/y \(60,\).*state_columns="):

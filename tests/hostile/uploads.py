@@ -507,6 +507,17 @@ def _layouts() -> Iterator[Upload]:
         "gap_factor": ("0", "-5", "nan", "1e300"),
         "tenant": ("victim",),
         "time_unit": ("<b>", "x" * 5000),
+        "state_unit": ("<b>", "x=\u0000", "no such=nm", "=", "t=s", "x" * 5000, "x=" + "n" * 5000),
+        "state_names": (
+            "x",
+            "x=x^2",
+            "x=<script>",
+            "x=\u202e",
+            "t=v",
+            "x=" + "v" * 5000,
+            "=v",
+            "9=v",
+        ),
     }
     for field_name, values in odd.items():
         for value in values:

@@ -35,13 +35,17 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]
 
 
 class Label(click.ParamType):  # type: ignore[type-arg]
-    """A pair NAME=VALUE."""
+    """A pair NAME=VALUE, divided at the first `=` or at the last one."""
 
     name = "NAME=VALUE"
 
+    def __init__(self, *, last: bool = False) -> None:
+        self.last = last
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Split the pair, or fail with a message."""
-        name, equals, rest = str(value).partition("=")
+        text = str(value)
+        name, equals, rest = text.rpartition("=") if self.last else text.partition("=")
         if not equals or not name:
             self.fail(f"{value!r} is not NAME=VALUE", param, ctx)
         return name, rest
@@ -226,7 +230,13 @@ laid_out = together(
         help="Unit of time; calendar time stamps are converted to it (s, min, h, day, year).",
     ),
     giving(
-        "layout.state_unit", "--state-unit", metavar="UNIT", help="Unit of the state; a label."
+        "layout.state_unit", "--state-unit", "state_units", multiple=True,
+        metavar="[COLUMN=]UNIT",
+        help="Unit of the state, or of one column: Position=nm; a label. May be repeated.",
+    ),
+    giving(
+        "layout.state_names", "--state-name", "state_names", type=Label(last=True), multiple=True,
+        help="Word for a column in equations and plots: Position=height. May be repeated.",
     ),
     giving(
         "layout.gap_factor", "--gap-factor", type=float, metavar="NUMBER",
@@ -262,10 +272,22 @@ analyses = together(
 
 
 def layout_of(options: Mapping[str, Any]) -> LayoutOptions:
-    """Return the layout that the options of `laid_out` say, with names of columns as lists."""
-    lists = ("state_columns", "ignored_columns")
-    named = {name: options[name].split(",") for name in lists if options[name] is not None}
-    return cast(LayoutOptions, {**options, **named})
+    """Return the layout that the options of `laid_out` say, as lists and maps of columns.
+
+    Raise click.UsageError for units of which some have a column and others not.
+    """
+    given = dict(options)
+    units, names = given.pop("state_units"), given.pop("state_names")
+    for several in ("state_columns", "ignored_columns"):
+        given[several] = None if given[several] is None else given[several].split(",")
+    if len(units) == 1 and "=" not in units[0]:
+        given["state_unit"] = units[0]
+    elif units:
+        pairs = [unit.rpartition("=") for unit in units]
+        if not all(column for column, _, _ in pairs):
+            raise click.UsageError("Give one --state-unit for all, or COLUMN=UNIT in each.")
+        given["state_unit"] = {column: unit for column, _, unit in pairs}
+    return cast(LayoutOptions, {**given, "state_names": dict(names) or None})
 
 
 def parameters_of(

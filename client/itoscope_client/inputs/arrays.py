@@ -14,7 +14,13 @@ from itoscope_client.inputs.trajectories import (
     npy_upload,
     upload_of_trajectories,
 )
-from itoscope_client.inputs.upload import LayoutOptions, Upload, columns_of, without
+from itoscope_client.inputs.upload import (
+    LayoutOptions,
+    Upload,
+    columns_of,
+    renamed_columns,
+    without,
+)
 
 MOST_VARIABLES = 20
 """Number of columns beyond which they are hardly the variables of one process."""
@@ -154,16 +160,17 @@ def upload_of_named(arrays: Arrays, layout: LayoutOptions, what: str) -> Upload:
     length = None if time_name is None else arrays[time_name].shape[-1]
     names = _states_of(arrays, time_name, length, layout, what)
     rest = without(layout, "state_columns", "time_column")
+    short = [_short(name) for name in names]
     times = None if time_name is None else arrays[time_name]
     if len(names) == 1:
         array = arrays[names[0]]
-        short = [_short(names[0])] if array.ndim == 1 else None
-        return upload_of_array(array, times, rest, short)
+        if array.ndim > 1:
+            return upload_of_array(array, times, rest)
+        return upload_of_array(array, times, renamed_columns(rest, names, short), short)
     columns = np.stack([as_floats(arrays[name], f"'{name}'") for name in names], axis=-1)
     axes = "td" if columns.ndim == 2 else "ntd"
-    return upload_of_array(
-        columns, times, {**rest, "axes": rest.get("axes") or axes}, [_short(name) for name in names]
-    )
+    rest = renamed_columns({**rest, "axes": rest.get("axes") or axes}, names, short)
+    return upload_of_array(columns, times, rest, short)
 
 
 def _time_of(arrays: Arrays, layout: LayoutOptions, what: str) -> str | None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from itoscope_client.errors import InputError
-from itoscope_client.inputs.upload import LayoutOptions, Upload, without
+from itoscope_client.inputs.upload import LayoutOptions, Upload, renamed_columns, without
 
 SECONDS = {
     "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "day": 86_400.0,
@@ -89,7 +89,7 @@ def upload_of_trajectories(
         roles["id_column"] = "id"
     if "t" in columns:
         roles["time_column"] = "t"
-    return npz_upload(columns, {**layout, **roles})
+    return npz_upload(columns, {**renamed_columns(layout, named, own), **roles})
 
 
 def variable_name(index: int) -> str:

@@ -2,11 +2,15 @@
 
 import base64
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypedDict, cast
 
+from itoscope_client.errors import InputError
+
+BY_COLUMN: tuple[Literal["state_unit", "state_names"], ...] = ("state_unit", "state_names")
+"""Options that may be maps, by column."""
 PIECE = 2**20
 UNKNOWN = "application/octet-stream"
 
@@ -22,7 +26,9 @@ class LayoutOptions(TypedDict, total=False):
     orientation     `rows`: each row of a table is one trajectory
     axes            meaning of an array's axes: n trajectory, t time, d state; e.g. `ntd`
     time_unit       label of the time; calendar stamps are converted to it
-    state_unit      label of the state
+    state_unit      label of the state, or of each state variable: {"Position": "nm", 3: "pN"}
+    state_names     word for a state variable in equations and plots: {"Position": "height"};
+                    column by name or number, of an array by the number of the variable
     gap_factor      a step longer than this many sampling intervals ends a segment
     """
 
@@ -34,7 +40,8 @@ class LayoutOptions(TypedDict, total=False):
     orientation: Literal["columns", "rows"] | None
     axes: str | None
     time_unit: str | None
-    state_unit: str | None
+    state_unit: str | Mapping[str | int, str] | None
+    state_names: Mapping[str | int, str] | None
     gap_factor: float | None
 
 
@@ -50,10 +57,41 @@ def _names(given: Sequence[str] | str | None) -> list[str] | None:
 
 
 def asked(layout: LayoutOptions) -> dict[str, Any]:
-    """Return the options that were given, names of columns as lists."""
+    """Return the options that were given, in JSON's types. Raise InputError for a wrong type."""
     ignored = _names(layout.get("ignored_columns"))
     whole = {**layout, "state_columns": columns_of(layout), "ignored_columns": ignored}
+    whole |= {option: by_column(layout, option) for option in BY_COLUMN}
     return {name: value for name, value in whole.items() if value is not None}
+
+
+def by_column(layout: LayoutOptions, option: str) -> dict[str, str] | str | None:
+    """Return a map of the layout with its columns as text; one unit is a text. Raise InputError."""
+    given = layout.get(option)
+    if given is None or (isinstance(given, str) and option == "state_unit"):
+        return given
+    if not isinstance(given, Mapping):
+        raise InputError(f"{option} is a dict, {{column: text}}, not {given!r}")
+    return {str(column): str(text) for column, text in given.items()}
+
+
+def renamed_columns(
+    layout: LayoutOptions, names: Sequence[str], uploaded: Sequence[str]
+) -> LayoutOptions:
+    """Return the layout with the columns of its maps under the names that are uploaded.
+
+    names      what the caller calls the variables, besides their numbers
+    uploaded   what their columns are called in the upload
+
+    What is neither a name nor a number stays, for the service to refuse.
+    """
+    known = {str(number): name for number, name in enumerate(uploaded, start=1)}
+    known |= dict(zip(names, uploaded, strict=True))
+    made = dict(layout)
+    for option in BY_COLUMN:
+        found = by_column(layout, option)
+        if isinstance(found, dict):
+            made[option] = {known.get(column, column): text for column, text in found.items()}
+    return cast(LayoutOptions, made)
 
 
 def without(layout: LayoutOptions, *options: str) -> LayoutOptions:
@@ -94,5 +132,10 @@ class Upload:
         return f"sha-256=:{base64.b64encode(sha256.digest()).decode()}:"
 
     def query(self) -> dict[str, Any]:
-        """Return the layout as query parameters."""
-        return asked(self.layout)
+        """Return the layout as query parameters: of a map, one `column=text` for each column."""
+        return {
+            name: [f"{column}={text}" for column, text in value.items()]
+            if isinstance(value, dict)
+            else value
+            for name, value in asked(self.layout).items()
+        }

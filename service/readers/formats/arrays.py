@@ -9,6 +9,7 @@ import numpy as np
 from service.readers.clock import rises_evenly
 from service.readers.columns import record_of
 from service.readers.errors import UnreadableData, layout_fault, too_large
+from service.readers.labels import labelled_by_number
 from service.readers.names import is_time, split_unit
 from service.readers.options import Layout, Limits, Notes
 from service.readers.table import Column, Floats, Lines, Record, Table, Variable
@@ -186,16 +187,17 @@ def record_of_list(
         stamps = np.concatenate(times)
         start = float(np.nanmin(stamps)) if np.isfinite(stamps).any() else 0.0
     starts = np.concatenate(([0], np.cumsum(lengths)))
+    variables, resolved = labelled_by_number([Variable(None)] * width, layout)
     return Record(
         states=np.concatenate(trajectories),
-        variables=tuple(Variable(None, layout.state_unit) for _ in range(width)),
+        variables=variables,
         times=None if stamps is None else stamps - start,
         printed=stamps,
         trajectory=np.repeat(np.arange(len(lengths), dtype=np.int64), lengths),
         padded=padded,
         time_name=None if stamps is None else f"'{time_name}'",
         time_unit=layout.time_unit,
-        resolved={"orientation": None},
+        resolved={"orientation": None, **resolved},
         lines=Lines([int(start) for start in starts[:-1]], [1] * len(lengths)),
         row_word="sample",
     )
@@ -283,15 +285,16 @@ def record_of_rows(matrix: Floats, lines: Lines, layout: Layout, notes: Notes) -
         [n_columns * row for row in range(n_rows)],
         [lines[row + first_row] for row in range(n_rows)],
     )
+    variables, resolved = labelled_by_number([Variable(None)], layout)
     return Record(
         states=np.ascontiguousarray(matrix).reshape(-1, 1),
-        variables=(Variable(None, layout.state_unit),),
+        variables=variables,
         times=None if times is None else np.tile(times, n_rows),
         printed=None if times is None else np.tile(times, n_rows),
         trajectory=np.repeat(np.arange(n_rows, dtype=np.int64), n_columns),
         padded=True,
         time_unit=layout.time_unit,
-        resolved={"orientation": "rows"},
+        resolved={"orientation": "rows", **resolved},
         lines=starts,
         row_word="row",
         whole_rows=True,

@@ -1,7 +1,7 @@
 // The page: which view is shown, and what its buttons do. Start reading at `show`.
 import { changes, ended, html, isAway, json, now, post, Problem, request } from './api.js';
 import { elapsedInWords, inWords } from './clock.js';
-import { layoutOf, offerPeriods } from './columns.js';
+import { layoutOf, offerPeriods, showWords } from './columns.js';
 import { clearFaults, FieldFault, fill, kept, read, showFaults, termsOf } from './form.js';
 import { listDatasets, listJobs, ofOneModel } from './lists.js';
 import { onPage } from './words.js';
@@ -198,6 +198,7 @@ async function showData(id, signal, { like, restore } = {}) {
   for (const input of [kind, alone]) input.addEventListener('change', choose);
   choose();
   offerPeriods(by('data'), form);
+  showWords(by('layout-form'));
   by('layout-form').addEventListener('submit', (event) => {
     event.preventDefault();
     readAgain(id, by('layout-form'), form, signal);

@@ -5,8 +5,10 @@ import { FieldFault, read } from './form.js';
 export function layoutOf(form) {
   const layout = read(form), shape = form.querySelector('#r-arrangement');
   if (shape && (shape.value !== shape.dataset.was || shape.value !== 'td')) layout.axes = shape.value;
+  // Numbers of variables mean others in another arrangement.
+  if (shape && shape.value !== shape.dataset.was) ['state_names', 'state_unit'].forEach((option) => { delete layout[option]; });
   if (shape?.value === 'nt') return layout;
-  const rows = [...form.querySelectorAll('tr[data-key]')].map((row) => ({ ...row.dataset, given: 'given' in row.dataset, select: row.querySelector('select'), role: row.querySelector('select').value }));
+  const rows = [...form.querySelectorAll('tr[data-key]')].map((row) => ({ ...row.dataset, given: 'given' in row.dataset, words: [...row.querySelectorAll('[data-word] input')], select: row.querySelector('select'), role: row.querySelector('select').value }));
   if (!rows.length) return layout;
   const as = (...roles) => rows.filter(({ role }) => roles.includes(role)), changed = rows.some(({ role, was }) => role !== was);
   const states = as('state'), times = as('time'), ids = as('identity');
@@ -19,9 +21,31 @@ export function layoutOf(form) {
   if (ids.length && (changed || ids[0].given)) layout.id_column = ids.map(({ key }) => key).join(',');
   // Variables keep their order; new ones come after them.
   if (changed || states[0].given) layout.state_columns = [...states].sort((a, b) => Number(a.place ?? 1e9) - Number(b.place ?? 1e9)).map(({ key }) => key);
+  // Columns that are trajectories are one variable, which is called by the first of them.
+  for (const { key, words } of shape?.value === 'tn' ? states.slice(0, 1) : states) {
+    for (const { value, dataset: { place, default: inferred } } of words) {
+      const text = value.trim();
+      if (text && text !== inferred) (layout[place.split('/')[0]] ??= {})[key] = text;
+    }
+  }
   const out = as('ignored', 'error').filter(({ given, role, was }) => changed || (given && role === was));
   if (out.length) layout.ignored_columns = out.map(({ key }) => key);
   return layout;
+}
+
+/** Names and units stand at the columns that are states; of columns that are trajectories, at the first. */
+export function showWords(form) {
+  const shape = form.querySelector('#r-arrangement');
+  const show = () => {
+    let states = 0;
+    for (const row of form.querySelectorAll('tr[data-key]')) {
+      const isState = row.querySelector('select').value === 'state', shown = isState && shape?.value !== 'nt' && !(shape?.value === 'tn' && states);
+      states += isState ? 1 : 0;
+      for (const word of row.querySelectorAll('[data-word] > span')) word.hidden = !shown;
+    }
+  };
+  form.addEventListener('change', show);
+  show();
 }
 
 /** Offers of a period fill the job's form. */

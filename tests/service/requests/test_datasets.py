@@ -252,3 +252,53 @@ def test_the_uploaded_file_counts_against_the_quota(service: Any) -> None:
     content = CSV + b"3,1\n" * 100
     service.upload(content)
     assert service.stores.datasets.bytes_stored("default") >= len(content)
+
+
+def test_names_and_units_by_column_are_the_same_layout_in_query_and_form(service: Any) -> None:
+    layout = {"state_names": {"a=b": "height", "2": "bath heat"}, "state_unit": {"2": "K"}}
+    query = "state_names=a=b=height&state_names=2=bath%20heat&state_unit=2=K"
+    raw = service.client.post(f"/v1/datasets?{query}", content=CSV)
+    form = service.client.post(
+        "/v1/datasets", files={"file": ("a.csv", CSV), "layout": (None, json.dumps(layout))}
+    )
+    assert form.json()["id"] == raw.json()["id"]
+    ((_, _, _, seen),) = service.reader.seen
+    assert seen.state_names == {"a=b": "height", "2": "bath_heat"}
+    service.client.post("/v1/datasets?state_unit=nm", content=CSV)
+    assert service.reader.seen[-1][-1].state_unit == "nm"
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("state_names=height", "query parameter `state_names`: each must be a column and its"),
+        ("state_unit=nm&state_unit=2=K", "query parameter `state_unit`: each must be a column"),
+        ("state_unit=2=nm&state_unit=2=K", "query parameter `state_unit`: a column is given twice"),
+        ("state_names=2=" + "x" * 999, "query parameter `state_names`: String should have at"),
+        ("&".join(f"state_names={k}=a" for k in range(99)), "`state_names`: Tuple should have"),
+        ("state_names=2=x^2", "cannot be the name of a variable: it would be read as a number or"),
+        ("state_names=2=sin", "it is sin, a function or constant of terms"),
+        ("state_names=2=time", "it is time, the word for time"),
+        ("state_names=2=%00", "it holds a control character"),
+        ("state_unit=2=%00", "must hold neither `=` nor a control character"),
+        ("state_unit=%07", "must hold neither `=` nor a control character"),
+    ],
+)
+def test_a_name_or_unit_that_cannot_be_is_refused_with_its_place(
+    service: Any, query: str, said: str
+) -> None:
+    answer = service.client.post(f"/v1/datasets?{query}", content=CSV)
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
+    assert said in answer.json()["errors"][0]["detail"]
+    assert service.reader.seen == []
+
+
+def test_names_and_units_by_column_are_pointed_at(service: Any) -> None:
+    first = service.upload()
+    layout = {"state_names": {"f/pN": "pi"}, "state_unit": {"2": 5, "3": "nm"}}
+    answer = service.client.post(f"/v1/datasets/{first}/read", json=layout)
+    assert answer.status_code == 422
+    assert {error["pointer"] for error in answer.json()["errors"]} == {
+        "#/state_names/f~1pN",
+        "#/state_unit/2",
+    }
