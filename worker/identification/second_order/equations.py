@@ -28,7 +28,7 @@ class ForceSums:
 
     design      (n_blocks, K, J)   Σ z ∫wf ds of K instruments and J functions
     response    (n_blocks, K, d)   Σ z D
-    kicks       (d, K, K)          Σ of the instruments' squares under the kicks, weighted by a
+    kicks       (d, K, K)          Σ of the instruments' squares under the kicks, times their a
     noise       (K, K)             Σ of the instruments' squares under the noise of the samples
     n_windows   number of windows
     """
@@ -74,93 +74,96 @@ class ResidualSums:
     lags: Floats
 
 
-def force_sums(
+def window_sums(
     data: Trajectories,
     space: PhaseSpace,
     library: Library,
     shape: Shape,
     kicks: Kicks,
     blocks: Integers,
-    diffusion: Floats | None = None,
-) -> ForceSums:
-    """Sum the equations of the force over the record.
-
-    Parameters
-    ----------
-    data, space, library, shape, kicks, blocks : see `windows.pieces`
-    diffusion : (d, J) coefficients of the diffusion of each velocity; None: the same everywhere
-    """
-    n_blocks, size, d = len(blocks), library.internal_size, space.dimension
-    design, response = np.zeros((n_blocks, size, size)), np.zeros((n_blocks, size, d))
-    of_kicks, of_noise, n = np.zeros((d, size, size)), np.zeros((size, size)), 0
-    least = 0.05 * np.diag(kicks.diffusion)
-    for piece in pieces(data, space, library, shape, kicks, blocks):
-        z = piece.instruments
-        design[piece.block] += z.T @ piece.terms
-        response[piece.block] += z.T @ piece.change
-        n += int(piece.valid.sum())
-        smoothed = _under_triangles(z, piece, shape.half)
-        a = np.broadcast_to(np.diag(kicks.diffusion), (len(z), d))
-        if diffusion is not None:
-            a = np.maximum(library.internal(piece.state) @ diffusion.T, least)
-        a = np.pad(a, ((shape.half, shape.half), (0, 0)), mode="edge")
-        for c in range(d):
-            weight = piece.intervals * (a[1:, c] + a[:-1, c]) / 12
-            of_kicks[c] += _square(smoothed, weight)
-        noise = _of_noise(z, piece, shape.half)
-        of_noise += noise.T @ noise
-    return ForceSums(design, response, of_kicks, of_noise, n)
-
-
-def residual_sums(
-    data: Trajectories,
-    space: PhaseSpace,
-    library: Library,
-    shape: Shape,
-    kicks: Kicks,
-    blocks: Integers,
+    *,
     force: Floats,
     n_lags: int,
     every: int = 1,
-) -> ResidualSums:
-    """Sum the residuals of a force over the record.
+    every_square: int = 1,
+) -> tuple[ForceSums, ResidualSums]:
+    """Sum the equations over the record, and the residuals of a force.
 
     Parameters
     ----------
     data, space, library, shape, kicks, blocks, every : see `windows.pieces`
-    force : (d, J) coefficients of the force
-    n_lags : number of lags
+    force : (d, J) its coefficients
+    n_lags : number of lags of the residuals
+    every_square : k, to sum squares of instruments over each k-th piece only; V needs no more
     """
     n_blocks, size, d = len(blocks), library.internal_size, space.dimension
-    products, scales, moments = np.zeros((d, d)), np.zeros(2), np.zeros((d, 5))
-    response, squares = np.zeros((n_blocks, size, d, d)), np.zeros((d, d, size, size))
-    lags, changes = np.zeros((d, n_lags, 3)), np.zeros(d)
-    # Neighbouring windows overlap: squares of their residuals are correlated by ρ².
-    for piece in pieces(data, space, library, shape, kicks, blocks, every):
-        r = (piece.change - piece.terms @ force.T) * piece.valid[:, None]
-        z = piece.instruments
-        span = piece.steps.sum(axis=1) / 3
-        behind, ahead = 1 / piece.steps.T
-        factor = ahead**2 + behind**2 + (ahead + behind) ** 2
-        variance = span[:, None] * np.diag(kicks.diffusion) + factor[:, None] * kicks.noise
-        products += r.T @ r
-        changes += (piece.change[piece.valid] ** 2).sum(axis=0)
-        scales += [span[piece.valid].sum(), factor[piece.valid].sum()]
-        # Before anything is known about kicks the residuals are counted alone.
-        u = r / np.sqrt(np.where(variance > 0, variance, np.inf))
-        moments += np.stack([(u**p)[piece.valid].sum(axis=0) for p in range(5)], axis=1)
-        for p in range(d):
-            for q in range(p, d):
-                both = r[:, p] * r[:, q] - (factor * kicks.noise[p] if p == q else 0.0)
-                response[piece.block, :, p, q] += z.T @ both
+    design, response = np.zeros((n_blocks, size, size)), np.zeros((n_blocks, size, d))
+    of_kicks, of_noise, n, n_squared = np.zeros((size, size)), np.zeros((size, size)), 0, 0
+    residuals = _nothing(n_blocks, size, d, n_lags)
+    for number, piece in enumerate(pieces(data, space, library, shape, kicks, blocks, every)):
+        z, count = piece.instruments, int(piece.valid.sum())
+        design[piece.block] += z.T @ piece.terms
+        response[piece.block] += z.T @ piece.change
+        n += count
+        squared = number % every_square == 0
+        if squared:
+            n_squared += count
+            smoothed = _under_triangles(z, piece, shape.half)
+            of_kicks += _square(smoothed, piece.intervals / 6)
+            if kicks.noise.any():
+                noise = _of_noise(z, piece, shape.half)
+                of_noise += noise.T @ noise
+        _add_residuals(residuals, piece, kicks, force, squared)
+    share = n / max(n_squared, 1)
+    a = np.diag(kicks.diffusion)[:, None, None]
+    forces = ForceSums(design, response, a * of_kicks * share, of_noise * share, n)
+    residuals.squares[:] *= share
+    return forces, residuals
+
+
+def _nothing(n_blocks: int, size: int, d: int, n_lags: int) -> ResidualSums:
+    return ResidualSums(
+        np.zeros((d, d)),
+        np.zeros(d),
+        np.zeros(2),
+        np.zeros((n_blocks, size, d, d)),
+        np.zeros((d, d, size, size)),
+        np.zeros((d, 5)),
+        np.zeros((d, n_lags, 3)),
+    )
+
+
+def _add_residuals(
+    sums: ResidualSums, piece: Piece, kicks: Kicks, force: Floats, squared: bool
+) -> None:
+    """Add a piece's residuals to the sums; squares of the instruments only where `squared`."""
+    d, z = len(force), piece.instruments
+    r = (piece.change - piece.terms @ force.T) * piece.valid[:, None]
+    span = piece.steps.sum(axis=1) / 3
+    behind, ahead = 1 / piece.steps.T
+    factor = ahead**2 + behind**2 + (ahead + behind) ** 2
+    variance = span[:, None] * np.diag(kicks.diffusion) + factor[:, None] * kicks.noise
+    sums.products[:] += r.T @ r
+    sums.changes[:] += ((piece.change * piece.valid[:, None]) ** 2).sum(axis=0)
+    sums.scales[:] += [span[piece.valid].sum(), factor[piece.valid].sum()]
+    # Before anything is known about kicks the residuals are counted alone.
+    u = r / np.sqrt(np.where(variance > 0, variance, np.inf))
+    squares = u * u
+    sums.moments[:, 0] += float(piece.valid.sum())
+    for p, power in enumerate((u, squares, squares * u, squares * squares), start=1):
+        sums.moments[:, p] += power.sum(axis=0)
+    for p in range(d):
+        for q in range(p, d):
+            both = r[:, p] * r[:, q] - (factor * kicks.noise[p] if p == q else 0.0)
+            sums.response[piece.block, :, p, q] += z.T @ both
+            if squared:
                 expected = variance[:, p] * variance[:, q] * (2 if p == q else 1)
-                squares[p, q] += (z * expected[:, None]).T @ z
-        for lag in range(1, n_lags + 1):
-            pair = r[lag:] * r[:-lag]
-            lags[:, lag - 1, 0] += float((piece.valid[lag:] & piece.valid[:-lag]).sum())
-            lags[:, lag - 1, 1] += pair.sum(axis=0)
-            lags[:, lag - 1, 2] += (pair**2).sum(axis=0)
-    return ResidualSums(products, changes, scales, response, squares, moments, lags)
+                sums.squares[p, q] += (z * expected[:, None]).T @ z
+    for lag in range(1, sums.lags.shape[1] + 1):
+        pair = r[lag:] * r[:-lag]
+        sums.lags[:, lag - 1, 0] += float((piece.valid[lag:] & piece.valid[:-lag]).sum())
+        sums.lags[:, lag - 1, 1] += pair.sum(axis=0)
+        sums.lags[:, lag - 1, 2] += (pair**2).sum(axis=0)
 
 
 def diffusion_equations(

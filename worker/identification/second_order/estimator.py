@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Trajectories, block_edges
 from worker.identification.errors import TooFewSamples
-from worker.identification.regression import NormalEquations, solve
+from worker.identification.regression import solve
 from worker.identification.second_order.equations import (
     ForceSums,
     ResidualSums,
     diffusion_equations,
-    force_sums,
-    residual_sums,
+    window_sums,
 )
 from worker.identification.second_order.phase_space import PhaseSpace
 from worker.identification.second_order.windows import Kicks, Shape, edges_as_blocks, shape_of
@@ -36,6 +35,9 @@ SIGNIFICANT = 3.0
 
 WIDEST = 64
 """Half of the widest window, in sampling intervals."""
+
+ENOUGH = 500_000
+"""Windows of a long record that window, kicks and noise are found on."""
 
 LEAST_KICKS = 1e-3
 """Least share of the residuals' mean square that is taken for kicks."""
@@ -83,6 +85,38 @@ class SecondOrderProblem:
     tell: Callable[[str], None] = lambda _: None
 
     @property
+    def every(self) -> int:
+        """Return k where each k-th piece of the record shows kicks and noise well enough."""
+        return max(1, self.data.n_increments // ENOUGH)
+
+    def sums(
+        self, shape: Shape, kicks: Kicks, force: Floats | None = None, every: int | None = None
+    ) -> tuple[ForceSums, ResidualSums]:
+        """Sum equations and residuals over each k-th piece; see `equations.window_sums`.
+
+        force   (d, J) coefficients; None: those of no force
+        every   k; None: of a long record, as many as are enough
+        """
+        d, library = self.space.dimension, self.library
+        forces, residuals = window_sums(
+            self.data,
+            self.space,
+            library,
+            shape,
+            kicks,
+            edges_as_blocks(block_edges(self.data, N_BLOCKS)),
+            force=np.zeros((d, library.internal_size)) if force is None else force,
+            n_lags=max(2 * shape.half + 2, 3),
+            every=self.every if every is None else every,
+            every_square=self.every if every == 1 else 1,
+        )
+        return forces, residuals
+
+    def without_terms(self) -> "SecondOrderProblem":
+        """Return the problem with a constant force alone, whose sums are quick."""
+        return replace(self, library=replace(self.library, names=(), trees=(), exponents=()))
+
+    @property
     def has_powers(self) -> bool:
         """Whether some term is of two velocities or more, or is no monomial."""
         d = self.space.dimension
@@ -92,32 +126,35 @@ class SecondOrderProblem:
 
 
 def fit(problem: SecondOrderProblem) -> SecondOrderFit:
-    """Fit force and diffusion. Raises TooFewSamples, NoDataUnderKernels."""
-    data, space, library = problem.data, problem.space, problem.library
-    d = space.dimension
-    blocks = edges_as_blocks(block_edges(data, N_BLOCKS))
+    """Fit force and diffusion. Raises TooFewSamples, NoDataUnderKernels.
+
+    Of a long record window, kicks and noise are found on a part of it.
+    """
+    d = problem.space.dimension
     kicks, errors = first_kicks(problem)
     noisy = problem.noise == "corrected" or (
         problem.noise == "auto" and bool(np.any(kicks.noise > SIGNIFICANT * errors))
     )
     if not noisy:
         kicks = replace(kicks, noise=np.zeros(d))
-    half, diffusion = _first_half(problem, kicks) if noisy else 1, None
+    half = _first_half(problem, kicks) if noisy else 1
+    shape = shape_of(half, noisy=noisy, powers=problem.has_powers)
+    forces, _ = problem.sums(shape, kicks)
+    _check_size(forces, problem.library)
     for _ in range(ROUNDS):
-        shape = shape_of(half, noisy=noisy, powers=problem.has_powers)
-        forces = _checked(
-            force_sums(data, space, library, shape, kicks, blocks, diffusion), library
-        )
-        force = np.stack([_all_terms(forces.equations(c, kicks.noise[c])) for c in range(d)])
-        residuals = residual_sums(data, space, library, shape, kicks, blocks, force, 2 * half + 2)
+        force = _all_terms(forces, kicks)
+        forces, residuals = problem.sums(shape, kicks, force)
         before, kicks = kicks, _kicks_of(residuals, kicks)
         if noisy:
-            kicks, errors = _noise_of(problem, kicks, force, errors)
+            kicks = _noise_of(problem, kicks, force)
         wider = _half(kicks) if noisy else 1
         settled = np.allclose(np.diag(kicks.diffusion), np.diag(before.diffusion), rtol=0.02)
         if settled and abs(wider - half) <= 0.1 * half:
             break
-        half = wider
+        half, shape = wider, shape_of(wider, noisy=noisy, powers=problem.has_powers)
+    if problem.every > 1:
+        force = _all_terms(forces, kicks)
+        forces, residuals = problem.sums(shape, kicks, force, every=1)
     return _selected(problem, forces, residuals, kicks, errors, shape)
 
 
@@ -152,19 +189,9 @@ def first_kicks(problem: SecondOrderProblem) -> tuple[Kicks, Floats]:
     Neighbouring second differences have the covariances c₀ = ⅔a + 6s², c₁ = a/6 − 4s² and
     c₂ = s², each less c₃, which smooth forces leave (equation S5).
     """
-    data, space, d = problem.data, problem.space, problem.space.dimension
+    d = problem.space.dimension
     none = Kicks(np.zeros((d, d)), np.zeros(d))
-    blocks = edges_as_blocks(block_edges(data, N_BLOCKS))
-    sums = residual_sums(
-        data,
-        space,
-        replace(problem.library, names=(), trees=(), exponents=()),
-        shape_of(1, noisy=False, powers=False),
-        none,
-        blocks,
-        np.zeros((d, 1)),
-        3,
-    )
+    _, sums = problem.without_terms().sums(shape_of(1, noisy=False, powers=False), none)
     count = max(sums.moments[0, 0], 1.0)
     zero = np.diag(sums.products) / count
     lags = sums.lags[:, :, 1] / sums.lags[:, :, 0].clip(min=1)
@@ -185,21 +212,16 @@ def _by_lags(covariances: Floats) -> tuple[Floats, Floats]:
     return found[0], found[1]
 
 
-def _noise_of(
-    problem: SecondOrderProblem, kicks: Kicks, force: Floats, errors: Floats
-) -> tuple[Kicks, Floats]:
+def _noise_of(problem: SecondOrderProblem, kicks: Kicks, force: Floats) -> Kicks:
     """Estimate the noise again, from second differences less the force."""
-    data = problem.data
-    shape = shape_of(1, noisy=True, powers=problem.has_powers)
-    blocks = edges_as_blocks(block_edges(data, N_BLOCKS))
-    sums = residual_sums(data, problem.space, problem.library, shape, kicks, blocks, force, 3)
+    _, sums = problem.sums(shape_of(1, noisy=True, powers=problem.has_powers), kicks, force)
     zero = np.diag(sums.products) / max(sums.moments[0, 0], 1.0)
     lags = sums.lags[:, :, 1] / sums.lags[:, :, 0].clip(min=1)
     # The kicks are known better from wide windows.
     kicked = np.diag(kicks.diffusion)[:, None] * _LAGS[:, 0]
     left = np.column_stack([zero, lags[:, :2]]) - kicked
     noise = left @ _LAGS[:, 1] / (_LAGS[:, 1] @ _LAGS[:, 1])
-    return replace(kicks, noise=noise.clip(min=0)), errors
+    return replace(kicks, noise=noise.clip(min=0))
 
 
 def _kicks_of(residuals: ResidualSums, kicks: Kicks) -> Kicks:
@@ -222,21 +244,9 @@ def _half(kicks: Kicks) -> int:
 
 def _first_half(problem: SecondOrderProblem, kicks: Kicks) -> int:
     """Choose the narrowest window in which more than the noise is seen, from 1, 2, 4, …"""
-    data, space, d = problem.data, problem.space, problem.space.dimension
-    blocks = edges_as_blocks(block_edges(data, N_BLOCKS))
-    nothing = replace(problem.library, names=(), trees=(), exponents=())
-    half = 1
+    bare, half = problem.without_terms(), 1
     while half < WIDEST:
-        sums = residual_sums(
-            data,
-            space,
-            nothing,
-            shape_of(half, noisy=False, powers=False),
-            kicks,
-            blocks,
-            np.zeros((d, 1)),
-            1,
-        )
+        _, sums = bare.sums(shape_of(half, noisy=False, powers=False), kicks)
         noise = sums.scales[1] * kicks.noise
         if np.all(np.diag(sums.products) > 3 * noise):
             break
@@ -244,21 +254,27 @@ def _first_half(problem: SecondOrderProblem, kicks: Kicks) -> int:
     return half
 
 
-def _all_terms(equations: NormalEquations) -> Floats:
-    solution = solve(equations, np.eye(len(equations.score)), robust=False)
-    if solution is None:
-        return np.asarray(np.linalg.lstsq(equations.information, equations.score, rcond=1e-10)[0])
-    return solution.values
+def _all_terms(forces: ForceSums, kicks: Kicks) -> Floats:
+    """Estimate the coefficients of all terms of every force; (d, J)."""
+    rows = []
+    for c, noise in enumerate(kicks.noise.tolist()):
+        equations = forces.equations(c, noise)
+        solution = solve(equations, np.eye(len(equations.score)), robust=False)
+        rows.append(
+            np.linalg.lstsq(equations.information, equations.score, rcond=1e-10)[0]
+            if solution is None
+            else solution.values
+        )
+    return np.stack(rows)
 
 
-def _checked(forces: ForceSums, library: Library) -> ForceSums:
+def _check_size(forces: ForceSums, library: Library) -> None:
     if forces.n_windows < 10 * library.size:
         raise TooFewSamples(
             f"The library has {library.size} terms and the data {forces.n_windows} windows of "
             "consecutive samples; at least ten per term are required.",
             hints=("Lower library.polynomial_degree, or record longer.",),
         )
-    return forces
 
 
 def _overlap(residuals: ResidualSums) -> float:

@@ -19,6 +19,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.identification.data.compiled import compiled
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Integers, Trajectories
 from worker.identification.second_order.phase_space import PhaseSpace, unwrapped
@@ -90,9 +91,9 @@ class Piece:
 
     block         number of the block
     valid         (n,) whether the window lies inside a segment
-    terms         (n, K, ) integrals of the internal functions under each window's triangle
+    terms         (n, J) integrals of the internal functions under each window's triangle
     change        (n, d) D, change of the velocities
-    instruments   (n, K) internal functions at the sample before the window
+    instruments   (n, J) internal functions at the sample before the window
     steps         (n, 2) h₋ and h₊
     state         (n, 2d) position and secant velocity at that sample, as the library takes them
     intervals     (n + 2m − 1,) sampling intervals from the first window's start to the last's end
@@ -176,11 +177,10 @@ def _piece(
 
     def second(values: Floats) -> Floats:
         """Compute (f₊ − f₀)/h₊ − (f₀ − f₋)/h₋."""
-        shaped = (slice(None),) + (None,) * (values.ndim - 1)
-        return np.asarray(
-            (values[plus] - values[centre]) / ahead[shaped]
-            - (values[centre] - values[minus]) / behind[shaped]
-        )
+        out = values[:, plus] - values[:, centre]
+        out /= ahead
+        out -= (values[:, centre] - values[:, minus]) / behind
+        return np.asarray(out.T)
 
     terms = second(_integrals(y, tau, space, library, shape, kicks))
     at = slice(centre.start - shape.lag, centre.stop - shape.lag)
@@ -191,7 +191,7 @@ def _piece(
         block,
         valid,
         terms,
-        second(y),
+        second(y.T),
         library.internal(state) * valid[:, None],
         np.stack([behind, ahead], axis=1),
         state,
@@ -202,13 +202,13 @@ def _piece(
 def _integrals(
     y: Floats, tau: Floats, space: PhaseSpace, library: Library, shape: Shape, kicks: Kicks
 ) -> Floats:
-    """Integrate the antiderivatives of the internal functions along the path; (n, J).
+    """Integrate the antiderivatives of the internal functions along the path; (J, n).
 
-    The second difference of these is the integral under the triangle. The trapezoid's error is
-    taken out by the slope of what is integrated (Euler and Maclaurin).
+    The second difference of these is the integral under the triangle.
     """
     d, p = space.dimension, shape.secant
     steps = np.diff(tau)
+    even = float(steps.mean()) if np.ptp(steps) <= EVEN * steps.mean() else 0.0
     velocities = np.zeros_like(y)
     span = tau[2 * p :] - tau[: -2 * p]
     velocities[p:-p] = (y[2 * p :] - y[: -2 * p]) / span[:, None]
@@ -217,79 +217,128 @@ def _integrals(
     spans[p:-p] = span
     missing = spans[:, None, None] * kicks.diffusion / 6
     missing = missing - (2 * np.diag(kicks.noise) / spans[:, None, None] ** 2)
-    powers = _hermite_powers(y, library, kicks.noise)
+    exponents = np.array(library.internal_exponents, dtype=np.int64)
+    products, which = np.unique(exponents[:, d:], axis=0, return_inverse=True)
+    factors = [tuple(i for i, power in enumerate(k) for _ in range(power)) for k in products]
+    linear = np.array([f[0] if len(f) == 1 else -1 for f in factors], dtype=np.int64)
+    columns = _integrated(
+        _hermite_powers(y, library, kicks.noise),
+        np.stack([_power(velocities, missing, f) for f in factors]),
+        exponents[:, :d],
+        which.ravel(),
+        linear,
+        np.ascontiguousarray(y.T),
+        steps,
+        even,
+    )
+    columns /= np.prod(space.velocity_units ** exponents[:, d:], axis=1)[:, None]
+    internal = library.powers_of_internal.T @ columns
+    if not library.other:
+        return np.asarray(internal)
+    state = np.column_stack([y, velocities / space.velocity_units])
+    values = np.ascontiguousarray(library.internal(state)[:, len(exponents) :].T)
+    others = np.arange(len(values))
+    none = np.zeros((d, 1, len(y)))
+    none[:, 0] = 1.0
+    return np.concatenate(
+        [
+            internal,
+            _integrated(
+                none,
+                values,
+                np.zeros((len(values), d), dtype=np.int64),
+                others,
+                np.full(len(values), -1),
+                np.ascontiguousarray(y.T),
+                steps,
+                even,
+            ),
+        ]
+    )
 
-    def cumulative(values: Floats) -> Floats:
-        out = np.zeros_like(values)
-        np.cumsum((values[1:] + values[:-1]) / 2 * steps, axis=0, out=out[1:])
-        return out
 
-    def integrated(antiderivative: Floats, values: Floats) -> Floats:
-        slope = np.diff(values) * steps**2 / 12
-        out = cumulative(antiderivative)
-        out[1:] -= np.cumsum(slope)
-        return out
+@compiled
+def _integrated(
+    powers: Floats,
+    products: Floats,
+    positions: Integers,
+    which: Integers,
+    linear: Integers,
+    y: Floats,
+    steps: Floats,
+    even: float,
+) -> Floats:
+    """Integrate the antiderivative of each term along the path, from zero; (E, n).
 
-    even = float(steps.mean()) if np.ptp(steps) <= EVEN * steps.mean() else 0.0
+    The trapezoid's error is taken out by the slope of what is integrated (Euler and Maclaurin).
 
-    def integrated_twice(values: Floats) -> Floats:
-        # With even steps the error of the first integral is that of the values' second differences.
-        return integrated(cumulative(values), values) - values * even**2 / 12
-
-    columns = []
-    for exponents in library.internal_exponents:
-        j, k = exponents[:d], exponents[d:]
-        position = np.ones(len(y))
-        for i, power in enumerate(j):
-            if power:
-                position = position * powers[i][power]
-        of_velocity = tuple(i for i, power in enumerate(k) for _ in range(power))
-        if len(of_velocity) == 1:
-            (i,) = of_velocity
-            rate = position * velocities[:, i]
-            if any(power for c, power in enumerate(j) if c != i):
-                path = np.zeros(len(y))
-                np.cumsum((position[1:] + position[:-1]) / 2 * np.diff(y[:, i]), out=path[1:])
+    Parameters
+    ----------
+    powers : (d, top + 1, n) powers of the positions
+    products : (q, n) products of velocities
+    positions : (E, d) exponents of the positions in each term
+    which : (E,) product of velocities in each term
+    linear : (q,) coordinate of a product that is a velocity alone; −1 of others
+    y : (d, n) positions
+    steps : (n − 1,) sampling intervals
+    even : the sampling interval where it is always the same; else 0
+    """
+    n, d = y.shape[1], y.shape[0]
+    out = np.empty((positions.shape[0], n))
+    position = np.empty(n)
+    for e in range(positions.shape[0]):
+        position[:] = 1.0
+        for i in range(d):
+            if positions[e, i]:
+                power = powers[i, positions[e, i]]
+                for t in range(n):
+                    position[t] *= power[t]
+        product, along = products[which[e]], linear[which[e]]
+        alone = along >= 0
+        for i in range(d):
+            if i != along and positions[e, i]:
+                alone = False
+        total, before, path = 0.0, position[0] * product[0], 0.0
+        if alone:
+            top = positions[e, along] + 1
+            path = powers[along, top, 0] / top
+        out[e, 0] = -before * even**2 / 12 if along < 0 else 0.0
+        for t in range(1, n):
+            step, rate, last = steps[t - 1], position[t] * product[t], path
+            if alone:
+                path = powers[along, top, t] / top
+            elif along >= 0:
+                # A path that has a velocity is smooth: the line integral is a trapezoid's.
+                path += (position[t] + position[t - 1]) / 2 * (y[along, t] - y[along, t - 1])
             else:
-                path = powers[i][j[i] + 1] / (j[i] + 1)
-            column = integrated(path, rate)
-        else:
-            rate = position * _power(velocities, missing, of_velocity)
-            column = integrated_twice(rate)
-        columns.append(column / np.prod(space.velocity_units ** np.array(k)))
-    n = len(library.internal_exponents)
-    out = np.empty((len(y), library.internal_size))
-    out[:, :n] = np.stack(columns, axis=1) @ library.powers_of_internal
-    if library.other:
-        state = np.column_stack([y, velocities / space.velocity_units])
-        values = library.internal(state)[:, n:]
-        for place, rate in enumerate(values.T, start=n):
-            out[:, place] = integrated_twice(rate)
+                path += (rate + before) / 2 * step
+            total += (path + last) / 2 * step - (rate - before) * step**2 / 12
+            # With even steps the error of the first integral is that of second differences.
+            out[e, t] = total - (rate * even**2 / 12 if along < 0 else 0.0)
+            before = rate
     return out
 
 
-def _hermite_powers(y: Floats, library: Library, noise: Floats) -> list[list[Floats]]:
-    """Compute powers of the positions without the noise's share, up to one above the library's.
+def _hermite_powers(y: Floats, library: Library, noise: Floats) -> Floats:
+    """Compute powers of the positions less the noise's share, to one above the library's.
+
+    The array is (d, top + 1, n).
 
     E (ξ + η)² = ξ² + Var η: Hermite polynomials of the samples have the powers of the positions as
     their expectations.
     """
     d = y.shape[1]
-    highest = [max(e[i] for e in library.internal_exponents) + 1 for i in range(d)]
-    out = []
-    for i, top in enumerate(highest):
-        plain = [np.ones(len(y))]
-        for _ in range(top):
-            plain.append(plain[-1] * y[:, i])
-        powers = []
-        for q in range(top + 1):
-            total = plain[q]
-            for even in range(2, q + 1, 2) if noise[i] else ():
+    top = max(max(e[:d]) for e in library.internal_exponents) + 1
+    plain = np.ones((d, top + 1, len(y)))
+    for q in range(1, top + 1):
+        np.multiply(plain[:, q - 1], y.T, out=plain[:, q])
+    powers = plain.copy() if noise.any() else plain
+    for i in np.flatnonzero(noise):
+        for q in range(2, top + 1):
+            for even in range(2, q + 1, 2):
                 factor = comb(q, even) * _odd_factorial(even) * float(-noise[i]) ** (even // 2)
-                total = total + factor * plain[q - even]
-            powers.append(total)
-        out.append(powers)
-    return out
+                powers[i, q] += factor * plain[i, q - even]
+    return powers
 
 
 @lru_cache
