@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Trajectories, block_edges
 from worker.identification.errors import TooFewSamples
-from worker.identification.regression import solve
 from worker.identification.second_order.equations import (
     ForceSums,
     ResidualSums,
@@ -142,18 +141,16 @@ def fit(problem: SecondOrderProblem) -> SecondOrderFit:
     forces, _ = problem.sums(shape, kicks)
     _check_size(forces, problem.library)
     for _ in range(ROUNDS):
-        force = _all_terms(forces, kicks)
+        force = _force_of(problem, forces, kicks)
         forces, residuals = problem.sums(shape, kicks, force)
         before, kicks = kicks, _kicks_of(residuals, kicks)
-        if noisy:
-            kicks = _noise_of(problem, kicks, force)
         wider = _half(kicks) if noisy else 1
         settled = np.allclose(np.diag(kicks.diffusion), np.diag(before.diffusion), rtol=0.02)
         if settled and abs(wider - half) <= 0.1 * half:
             break
         half, shape = wider, shape_of(wider, noisy=noisy, powers=problem.has_powers)
     if problem.every > 1:
-        force = _all_terms(forces, kicks)
+        force = _force_of(problem, forces, kicks)
         forces, residuals = problem.sums(shape, kicks, force, every=1)
     return _selected(problem, forces, residuals, kicks, errors, shape)
 
@@ -212,18 +209,6 @@ def _by_lags(covariances: Floats) -> tuple[Floats, Floats]:
     return found[0], found[1]
 
 
-def _noise_of(problem: SecondOrderProblem, kicks: Kicks, force: Floats) -> Kicks:
-    """Estimate the noise again, from second differences less the force."""
-    _, sums = problem.sums(shape_of(1, noisy=True, powers=problem.has_powers), kicks, force)
-    zero = np.diag(sums.products) / max(sums.moments[0, 0], 1.0)
-    lags = sums.lags[:, :, 1] / sums.lags[:, :, 0].clip(min=1)
-    # The kicks are known better from wide windows.
-    kicked = np.diag(kicks.diffusion)[:, None] * _LAGS[:, 0]
-    left = np.column_stack([zero, lags[:, :2]]) - kicked
-    noise = left @ _LAGS[:, 1] / (_LAGS[:, 1] @ _LAGS[:, 1])
-    return replace(kicks, noise=noise.clip(min=0))
-
-
 def _kicks_of(residuals: ResidualSums, kicks: Kicks) -> Kicks:
     """Estimate the mean diffusion from the residuals of a window."""
     left = residuals.products - residuals.scales[1] * np.diag(kicks.noise)
@@ -254,18 +239,24 @@ def _first_half(problem: SecondOrderProblem, kicks: Kicks) -> int:
     return half
 
 
-def _all_terms(forces: ForceSums, kicks: Kicks) -> Floats:
-    """Estimate the coefficients of all terms of every force; (d, J)."""
-    rows = []
-    for c, noise in enumerate(kicks.noise.tolist()):
-        equations = forces.equations(c, noise)
-        solution = solve(equations, np.eye(len(equations.score)), robust=False)
-        rows.append(
-            np.linalg.lstsq(equations.information, equations.score, rcond=1e-10)[0]
-            if solution is None
-            else solution.values
-        )
-    return np.stack(rows)
+def _force_of(problem: SecondOrderProblem, forces: ForceSums, kicks: Kicks) -> Floats:
+    """Estimate the forces on their best supports; (d, J).
+
+    All terms together err so much under strong noise that their residuals tell nothing.
+    """
+    return np.stack(
+        [
+            choose(
+                forces.equations(c, noise),
+                None,
+                problem.library,
+                forces.n_windows,
+                problem.selection,
+                briefly=True,
+            ).estimate.internal
+            for c, noise in enumerate(kicks.noise.tolist())
+        ]
+    )
 
 
 def _check_size(forces: ForceSums, library: Library) -> None:
