@@ -98,7 +98,8 @@ def window_sums(
     """
     n_blocks, size, d = len(blocks), library.internal_size, space.dimension
     design, response = np.zeros((n_blocks, size, size)), np.zeros((n_blocks, size, d))
-    of_kicks, of_noise, n, n_squared = np.zeros((size, size)), np.zeros((size, size)), 0, 0
+    of_kicks, of_noise = np.zeros((d, size, size)), np.zeros((size, size))
+    n, n_squared = 0, 0
     residuals = _nothing(n_blocks, size, d, n_lags)
     for number, piece in enumerate(pieces(data, space, library, shape, kicks, blocks, every)):
         z, count = piece.instruments, int(piece.valid.sum())
@@ -109,14 +110,19 @@ def window_sums(
         if squared:
             n_squared += count
             smoothed = _under_triangles(z, piece, shape.half)
-            of_kicks += _square(smoothed, piece.intervals / 6)
+            if kicks.local is None:
+                alike = _square(smoothed, piece.intervals / 6)
+                of_kicks += np.diag(kicks.diffusion)[:, None, None] * alike
+            else:
+                a = np.pad(piece.diffusion, ((shape.half, shape.half), (0, 0)), mode="edge")
+                for c, middle in enumerate(((a[1:] + a[:-1]) / 2).T):
+                    of_kicks[c] += _square(smoothed, middle * piece.intervals / 6)
             if kicks.noise.any():
                 noise = _of_noise(z, piece, shape.half)
                 of_noise += noise.T @ noise
         _add_residuals(residuals, piece, kicks, force, squared)
     share = n / max(n_squared, 1)
-    a = np.diag(kicks.diffusion)[:, None, None]
-    forces = ForceSums(design, response, a * of_kicks * share, of_noise * share, n)
+    forces = ForceSums(design, response, of_kicks * share, of_noise * share, n)
     residuals.squares[:] *= share
     return forces, residuals
 
@@ -142,7 +148,7 @@ def _add_residuals(
     span = piece.steps.sum(axis=1) / 3
     behind, ahead = 1 / piece.steps.T
     factor = ahead**2 + behind**2 + (ahead + behind) ** 2
-    variance = span[:, None] * np.diag(kicks.diffusion) + factor[:, None] * kicks.noise
+    variance = span[:, None] * piece.diffusion + factor[:, None] * kicks.noise
     sums.products[:] += r.T @ r
     sums.changes[:] += ((piece.change * piece.valid[:, None]) ** 2).sum(axis=0)
     sums.scales[:] += [span[piece.valid].sum(), factor[piece.valid].sum()]

@@ -149,8 +149,9 @@ def fit(problem: SecondOrderProblem) -> SecondOrderFit:
         if settled and abs(wider - half) <= 0.1 * half:
             break
         half, shape = wider, shape_of(wider, noisy=noisy, powers=problem.has_powers)
-    if problem.every > 1:
-        force = _force_of(problem, forces, kicks)
+    local = _local_diffusion(problem, forces, residuals)
+    if problem.every > 1 or local is not None:
+        force, kicks = _force_of(problem, forces, kicks), replace(kicks, local=local)
         forces, residuals = problem.sums(shape, kicks, force, every=1)
     return _selected(problem, forces, residuals, kicks, errors, shape)
 
@@ -257,6 +258,26 @@ def _force_of(problem: SecondOrderProblem, forces: ForceSums, kicks: Kicks) -> F
             for c, noise in enumerate(kicks.noise.tolist())
         ]
     )
+
+
+def _local_diffusion(
+    problem: SecondOrderProblem, forces: ForceSums, residuals: ResidualSums
+) -> Floats | None:
+    """Estimate the diffusion of each velocity (d, J); None where no term but 1 is selected."""
+    found = [
+        choose_up_to(
+            problem.diffusion_degree,
+            diffusion_equations(forces, residuals, (c, c), _overlap(residuals)),
+            None,
+            problem.library,
+            forces.n_windows,
+            problem.selection,
+            briefly=True,
+        ).estimate
+        for c in range(problem.space.dimension)
+    ]
+    constant = all(problem.library.degrees[k] == 0 for e in found for k in e.support)
+    return None if constant else np.stack([e.internal for e in found])
 
 
 def _check_size(forces: ForceSums, library: Library) -> None:

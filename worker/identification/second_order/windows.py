@@ -30,6 +30,9 @@ PIECE = 8_192
 """Windows per piece, whose working arrays stay near the processor."""
 
 
+LEAST_DIFFUSION = 0.05
+"""Least diffusion at a state that errors are computed with, as a share of the mean."""
+
 EVEN = 0.02
 """Share of a sampling interval by which even steps may differ."""
 
@@ -79,10 +82,13 @@ class Kicks:
 
     diffusion   (d, d) mean diffusion of the velocities
     noise       (d,) variances of the measurement noise
+    local       (d, J) coefficients of the diffusion of each velocity along the internal functions;
+                None: the same everywhere
     """
 
     diffusion: Floats
     noise: Floats
+    local: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +101,7 @@ class Piece:
     change        (n, d) D, change of the velocities
     instruments   (n, J) internal functions at the sample before the window
     steps         (n, 2) h₋ and h₊
-    state         (n, 2d) position and secant velocity at that sample, as the library takes them
+    diffusion     (n, d) diffusion of the velocities at that sample
     intervals     (n + 2m − 1,) sampling intervals from the first window's start to the last's end
     """
 
@@ -105,7 +111,7 @@ class Piece:
     change: Floats
     instruments: Floats
     steps: Floats
-    state: Floats
+    diffusion: Floats
     intervals: Floats
 
 
@@ -186,15 +192,21 @@ def _piece(
     at = slice(centre.start - shape.lag, centre.stop - shape.lag)
     back = slice(at.start - shape.backward, at.stop - shape.backward)
     rates = (y[at] - y[back]) / (tau[at] - tau[back])[:, None] / space.velocity_units
-    state = np.column_stack([y[at], rates])
+    functions = library.internal(np.column_stack([y[at], rates]))
+    mean = np.diag(kicks.diffusion)
+    diffusion = (
+        np.broadcast_to(mean, (n, len(mean)))
+        if kicks.local is None
+        else np.maximum(functions @ kicks.local.T, LEAST_DIFFUSION * mean)
+    )
     return Piece(
         block,
         valid,
         terms,
         second(y.T),
-        library.internal(state) * valid[:, None],
+        functions * valid[:, None],
         np.stack([behind, ahead], axis=1),
-        state,
+        diffusion,
         np.diff(tau[minus.start : plus.stop]),
     )
 

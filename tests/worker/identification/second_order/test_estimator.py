@@ -71,3 +71,25 @@ def test_noise_of_the_samples_is_found_and_does_not_bias() -> None:
         estimate.std_error * space.to_force[0]
     )
     assert np.abs(error).max() < 4
+
+
+def test_diffusion_that_depends_on_position_and_velocity_is_found() -> None:
+    """Euler's scheme at a tenth of the sampling interval; its error is far below the others."""
+    rng, records, dt, fine = np.random.default_rng(1), 40, 0.05, 0.005
+    x, v = np.zeros(records), np.zeros(records)
+    samples = np.empty((2500, records))
+    for n in range(-500, len(samples)):
+        for _ in range(10):
+            kick = np.sqrt((0.4 + 0.6 * x**2 + 0.3 * v**2) * fine) * rng.standard_normal(records)
+            v = v + (-2 * x - v) * fine + kick
+            x = x + v * fine
+        if n >= 0:
+            samples[n] = x
+    found, names, space = fitted(list(samples.T), dt)
+    estimate = found.diffusion[0, 0].estimate
+    assert [names[k] for k in estimate.support] == ["1", "x^2", "v^2"]
+    factor = space.to_diffusion[0, 0]
+    error = (estimate.raw * factor - [0.4, 0.6, 0.3]) / (estimate.std_error * factor)
+    assert np.abs(error).max() < 4
+    force = found.force[0].estimate
+    assert [names[k] for k in force.support] == ["x", "v"]
