@@ -13,6 +13,7 @@ import pytest
 
 from contract import curves, results
 from contract.datasets import (
+    Column,
     Dataset,
     DatasetPreview,
     DatasetReport,
@@ -25,7 +26,9 @@ from contract.datasets import (
 from contract.jobs import GeneratorJob
 from contract.records import JobRecord
 from contract.rolling import RollingResult
+from service.routes.pages import dataset_in_symbols
 from service.web import forms, site, views
+from service.web.layout_form import layout_form
 from service.web.model_view import figures, plots_of
 from service.web.plots.dynamics import place
 from service.web.plots.plot import Plot, rounded
@@ -536,3 +539,28 @@ def test_a_result_shows_its_record_and_a_path_of_the_model_on_the_same_axes() ->
     assert 'id="plot-simulated-x"' in result_view(given)
     nothing = finished(spectrum=None, stationary=None, ergodic=False, reason="nothing holds it")
     assert 'id="plot-simulated-x"' not in result_view(nothing)
+
+
+def test_names_and_units_of_a_layout_stay_at_their_columns_on_the_page() -> None:
+    made, preview = dataset("x")
+    column = Column(number=2, key="x", column="x", unit="mm", type="number", role="state")
+    layout = Layout(state_columns=("x",), state_names={"x": "depth"}, state_unit={"x": "m"})
+    variable = Variable(name="x", symbol="depth", label="depth", column="x", unit="m")
+    changes = {"layout": layout, "columns": (column,), "variables": (variable,)}
+    read = made.model_copy(update={"report": made.report.model_copy(update=changes)})
+    shown, _ = dataset_in_symbols(read, preview)
+    assert shown.report.variables[0].name == "depth"
+    (choice,) = layout_form(shown.report).columns
+    name, unit = choice.words
+    assert (name.path, name.value, name.inferred) == ("state_names/x", "depth", "")
+    assert (unit.path, unit.value, unit.inferred, unit.hint) == ("state_unit/x", "m", "", "mm")
+
+
+def test_what_was_inferred_is_not_sent_again_and_arrays_are_named_by_number() -> None:
+    report = dataset("x")[0].report
+    fields = {field.path: field for field in layout_form(report).fields}
+    assert (fields["state_names/1"].value, fields["state_names/1"].default) == ("x", "x")
+    named = report.model_copy(update={"layout": Layout(state_unit="nm", state_names={"1": "x"})})
+    fields = {field.path: field for field in layout_form(named).fields}
+    assert (fields["state_names/1"].value, fields["state_names/1"].default) == ("x", "")
+    assert (fields["state_unit/1"].value, fields["state_unit/1"].default) == ("nm", "")
