@@ -78,11 +78,12 @@ class IdentificationParameters(Document):
     ] = KernelParameters()
     """The test functions that weight the increments by state. `auto`: bandwidth and number
     chosen by cross-validation."""
-    dynamics: Literal["auto", "first-order", "second-order"] = "auto"
+    dynamics: Literal["auto", "first-order", "second-order", "coloured-noise"] = "auto"
     """Order of the dynamics. `first-order`: dX = b(X) dt + σ(X) dW of the recorded variables.
     `second-order`: the recorded variables are positions of inertial dynamics, dx = v dt,
-    dv = F(x, v) dt + σ(x, v) dW; the library then has terms in x and v. `auto`: the record
-    decides."""
+    dv = F(x, v) dt + σ(x, v) dW; the library then has terms in x and v. `coloured-noise`:
+    dx = f(x) dt + u dt with an Ornstein–Uhlenbeck process u for noise; one variable only. `auto`:
+    the record decides."""
     estimator: Literal["efficient", "paper"] = "efficient"
     """Estimator. `efficient`: generalised least squares with sums pooled over trajectories.
     `paper`: Algorithm 1 of the source paper, unchanged."""

@@ -99,6 +99,23 @@ class Component(Document):
     are nearly uncorrelated."""
 
 
+class ColouredNoise(Document):
+    """The model dx = f(x) dt + u dt, whose noise u is an Ornstein–Uhlenbeck process.
+
+    Its velocity v = f + u has the force F = f/τ + (f′ − 1/τ) v.
+    """
+
+    drift: Component
+    """Drift f of the position [state/time]."""
+    correlation_time: Estimate
+    """Correlation time τ of the noise [time]."""
+    diffusion: Estimate
+    """Strength of the noise: the diffusion a of the limit dx = f dt + √a dW for τ → 0. The
+    variance of u is a/2τ [state²/time]."""
+    p_value: float
+    """p-value of the test of this force against a free one of second order."""
+
+
 class Model(Document):
     """The model dX = b(X) dt + σ(X) dW in the Itô sense.
 
@@ -120,6 +137,8 @@ class Model(Document):
     velocities are variables, too: dx = v dt, dv = F(x, v) dt + σ(x, v) dW. The variables are then
     x and v; in several coordinates x, y, … and vx, vy, …. The force F is the drift of a velocity
     [state/time²], the diffusion that of the velocities [state²/time³]."""
+    coloured_noise: ColouredNoise | None = None
+    """Drift and noise, if `dynamics` is `coloured-noise`."""
     convention: str = "Itô; diffusion a = σσᵀ = 2D"
     """Definition of drift and diffusion."""
 

@@ -22,7 +22,7 @@ def identify(
               to the last bit
     """
     report(0.05, "reading", f"{data.n_increments} increments of {data.n_trajectories} trajectories")
-    if settings.dynamics == "second-order":
+    if settings.dynamics in ("second-order", "coloured-noise"):
         return second_order_model(data, settings, report)
     return identified_model(data, settings, report, summing)
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from worker.comparison.compare import Comparison
 from worker.documents.numbers import number, table, written
 from worker.identification.checks.residuals import ResidualMoments
 from worker.identification.component_fit import ComponentFit, TermFit
-from worker.identification.identified_model import IdentifiedModel
+from worker.identification.identified_model import ColouredNoiseFit, IdentifiedModel
 from worker.identification.model_sampling import confidence_interval
 from worker.identification.selection.best_subset import Curve
 from worker.identification.selection.kernel_scores import KernelChoice
@@ -43,8 +44,29 @@ def model_of(
             key: _component(fit, periods, confidence) for key, fit in answer.diffusion.items()
         },
         order=answer.order,
+        coloured_noise=_coloured_noise(answer.coloured_noise, periods, confidence),
         periodic=periods,
         domain=parameters.domain,
+    )
+
+
+def _coloured_noise(
+    found: ColouredNoiseFit | None, periods: Mapping[str, float], confidence: float
+) -> results.ColouredNoise | None:
+    if found is None:
+        return None
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+
+    def estimate(value: float, error: float) -> results.Estimate:
+        # A scale has the more symmetric interval in its logarithm.
+        spread = math.exp(z * error / value)
+        return results.Estimate(value=value, ci=(value / spread, value * spread))
+
+    return results.ColouredNoise(
+        drift=_component(found.drift, periods, confidence),
+        correlation_time=estimate(*found.correlation_time),
+        diffusion=estimate(*found.diffusion),
+        p_value=found.p_value,
     )
 
 

@@ -60,6 +60,12 @@ class SecondOrderDynamics(IdentificationError):
     code = "second-order-dynamics"
 
 
+class NoCorrelationTime(IdentificationError):
+    """The noise is white at the sampling interval, or lasts as long as the record."""
+
+    code = "no-correlation-time"
+
+
 class NoDataUnderKernels(IdentificationError):
     """No sample lies under any kernel."""
 

@@ -89,6 +89,23 @@ class Histogram:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ColouredNoiseFit:
+    """Drift and noise of dx = f(x) dt + u dt, where u is an Ornstein–Uhlenbeck process.
+
+    drift              f [state/time]
+    correlation_time   τ of u and its standard error [time]
+    diffusion          a of the limit dx = f dt + √a dW of τ → 0, and its standard error
+                       [state²/time]
+    p_value            of the test of a free force of second order against this one
+    """
+
+    drift: ComponentFit
+    correlation_time: tuple[float, float]
+    diffusion: tuple[float, float]
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class IdentifiedModel:
     """Drift and diffusion as functions, with their errors.
 
@@ -107,6 +124,7 @@ class IdentifiedModel:
     misfit            what the data's drift has beyond the model's, of one variable; None where it
                       was not tested
     order             2 where the velocities of the recorded positions are variables, too
+    coloured_noise    drift and noise, where the force was restricted to those of coloured noise
     coverage          data under each kernel; None where there are no kernels
     """
 
@@ -125,6 +143,7 @@ class IdentifiedModel:
     histogram: Histogram | None = None
     misfit: Misfit | None = None
     order: Literal[1, 2] = 1
+    coloured_noise: ColouredNoiseFit | None = None
 
     @property
     def scales(self) -> Scales:

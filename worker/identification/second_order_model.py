@@ -11,10 +11,21 @@ from worker.identification.data.library import Library
 from worker.identification.data.preconditions import check_independent, check_unwrapped
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.data.windows import measure_space
+from worker.identification.errors import DimensionNotSupported, NoCorrelationTime
 from worker.identification.estimation.setup import Settings
 from worker.identification.findings.second_order import second_order_findings
-from worker.identification.identified_model import N_DRAWS, Bounds, IdentifiedModel
+from worker.identification.identified_model import (
+    N_DRAWS,
+    Bounds,
+    ColouredNoiseFit,
+    IdentifiedModel,
+)
 from worker.identification.model_sampling import DrawnModels, draw_models
+from worker.identification.second_order.coloured_noise import (
+    ColouredNoise,
+    coloured_noise,
+    restricted,
+)
 from worker.identification.second_order.estimator import (
     SecondOrderFit,
     SecondOrderProblem,
@@ -61,6 +72,10 @@ def second_order_model(data: Trajectories, settings: Settings, report: Report) -
         creeping(report),
     )
     found = fit(problem)
+    noise = coloured_noise(problem, found) if data.dimension == 1 else None
+    if settings.dynamics == "coloured-noise":
+        noise = _checked(noise, data.dimension)
+        found = restricted(problem, found, noise)
     d, names = space.dimension, space.names
     component = partial(
         component_of, coarse=None, library=library, method=settings.criterion.method, order=1
@@ -87,7 +102,11 @@ def second_order_model(data: Trajectories, settings: Settings, report: Report) -
             bounds,
         ),
         draws=_draws(space, library, found, bounds, settings.seed),
-        findings=tuple(second_order_findings(found, problem)),
+        findings=tuple(
+            second_order_findings(
+                found, problem, noise, restricted=settings.dynamics == "coloured-noise"
+            )
+        ),
         residuals={names[d + i]: _moments(found, i) for i in range(d)},
         noise_variances=None
         if settings.measurement_noise == "none"
@@ -97,7 +116,55 @@ def second_order_model(data: Trajectories, settings: Settings, report: Report) -
         space=space.state,
         rule="trapezoid",
         order=2,
+        coloured_noise=_in_units(noise, found, space, settings)
+        if noise is not None and settings.dynamics == "coloured-noise"
+        else None,
     )
+
+
+def _checked(noise: ColouredNoise | None, dimension: int) -> ColouredNoise:
+    """Return the noise. Raises DimensionNotSupported, NoCorrelationTime."""
+    if dimension > 1:
+        raise DimensionNotSupported(
+            f"Coloured noise is fitted in one variable, and the dataset has {dimension}.",
+            hints=("Name one column in layout.state_columns, or set dynamics to second-order.",),
+        )
+    if noise is None:
+        raise NoCorrelationTime(
+            "No correlation time of the noise is determined: the record fits noise that is white "
+            "at this sampling interval, or that lasts as long as the record.",
+            hints=("Set parameters.dynamics to first-order, or to second-order.",),
+        )
+    return noise
+
+
+def _in_units(
+    noise: ColouredNoise, found: SecondOrderFit, space: PhaseSpace, settings: Settings
+) -> ColouredNoiseFit:
+    """Put f, the correlation time and the strength of the noise into the data's units."""
+    time, unit = space.positions.time, float(space.positions.units[0])
+    diffusion = float(found.kicks.diffusion[0, 0])
+    error = _error_of_mean(found)
+    share = noise.rate_error / noise.rate
+    drift = component_of(
+        noise.drift, None, noise.library, settings.criterion.method, 1, unit / time
+    )
+    strength = diffusion / noise.rate**2 * unit**2 / time
+    return ColouredNoiseFit(
+        drift,
+        (time / noise.rate, time / noise.rate * share),
+        (strength, strength * float(np.hypot(2 * share, error / diffusion))),
+        noise.p_value,
+    )
+
+
+def _error_of_mean(found: SecondOrderFit) -> float:
+    """Return the standard error of the mean diffusion, from the scatter of the residuals."""
+    n = max(float(found.residuals.moments[0, 0]), 1.0)
+    lags = found.residuals.lags[0, :, 1] / found.residuals.lags[0, :, 0].clip(min=1)
+    square = float(found.residuals.products[0, 0]) / n
+    overlap = 1 + 2 * float(((lags / square) ** 2).sum())
+    return float(found.kicks.diffusion[0, 0] * np.sqrt(2 * overlap / n))
 
 
 def _velocity(name: str) -> ComponentFit:

@@ -50,7 +50,7 @@ class Settings:
     periods        periods of angles, by variable [state]
     """
 
-    dynamics: Literal["auto", "first-order", "second-order"] = "auto"
+    dynamics: Literal["auto", "first-order", "second-order", "coloured-noise"] = "auto"
     estimator: Literal["efficient", "paper"] = "efficient"
     polynomial_degree: int = 4
     fourier_harmonics: int = 0

@@ -3,17 +3,34 @@
 from collections.abc import Iterator
 
 from worker.identification.findings.finding import Finding
+from worker.identification.second_order.coloured_noise import ColouredNoise
 from worker.identification.second_order.estimator import SecondOrderFit, SecondOrderProblem
 
+REJECTED = 0.01
+"""Probability below which a force is not that of coloured noise."""
 
-def second_order_findings(found: SecondOrderFit, problem: SecondOrderProblem) -> Iterator[Finding]:
+DETERMINED = 0.3
+"""Largest relative error of a correlation time that is worth naming."""
+
+
+def second_order_findings(
+    found: SecondOrderFit,
+    problem: SecondOrderProblem,
+    noise: ColouredNoise | None,
+    *,
+    restricted: bool,
+) -> Iterator[Finding]:
     """Yield all warnings about a fit of second order.
 
     Parameters
     ----------
     found : fit
     problem : problem that it solves
+    noise : restriction to coloured noise; None where there is none
+    restricted : whether the force was restricted to it
     """
+    if noise is not None:
+        yield from _coloured(noise, problem, restricted=restricted)
     names, units = problem.space.names, problem.space.positions.units
     variances = found.kicks.noise * units**2
     if variances.any():
@@ -27,3 +44,42 @@ def second_order_findings(found: SecondOrderFit, problem: SecondOrderProblem) ->
             "diffusion are corrected for it.",
             {"variances": dict(zip(names, variances.tolist(), strict=False))},
         )
+
+
+def _coloured(
+    noise: ColouredNoise, problem: SecondOrderProblem, *, restricted: bool
+) -> Iterator[Finding]:
+    """Name coloured noise where the force has its form, and say what cannot be told apart."""
+    time, p = problem.space.positions.time / noise.rate, noise.p_value
+    details = {"correlation_time": time, "p_value": p}
+    if restricted and p < REJECTED:
+        yield Finding(
+            "not-coloured-noise",
+            f"A free force of second order fits better (p = {p:.1g}) than coloured noise. Set "
+            "parameters.dynamics to second-order.",
+            details,
+        )
+    if restricted and noise.is_linear:
+        slow = -problem.space.positions.time / _slope(noise)
+        yield Finding(
+            "rates-interchangeable",
+            f"The drift is linear, so the record holds two times, {max(time, slow):.3g} and "
+            f"{min(time, slow):.3g}, and cannot tell which is the relaxation time of the system "
+            "and which the correlation time of the noise. The shorter was taken for the noise.",
+            {"times": sorted((time, slow))},
+        )
+    is_determined = noise.rate_error < DETERMINED * noise.rate
+    if not restricted and p >= REJECTED and is_determined and not noise.is_linear:
+        yield Finding(
+            "coloured-noise",
+            "The force has the form f(x)/τ + (f'(x) − 1/τ) v of first-order dynamics "
+            f"dx = f(x) dt + u dt with coloured noise u, whose correlation time is τ = {time:.3g} "
+            f"(p = {p:.2g}). Set parameters.dynamics to coloured-noise for f, τ and the noise's "
+            "strength.",
+            details,
+        )
+
+
+def _slope(noise: ColouredNoise) -> float:
+    """Return the slope of a linear f per sampling interval."""
+    return float(noise.drift.estimate.internal[1])

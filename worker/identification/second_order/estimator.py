@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Trajectories, block_edges
 from worker.identification.errors import TooFewSamples
+from worker.identification.regression import NormalEquations
 from worker.identification.second_order.equations import (
     ForceSums,
     ResidualSums,
@@ -54,6 +55,7 @@ class SecondOrderFit:
     residuals       residuals of the model
     condition       largest condition number of the designs
     n_windows       number of windows
+    equations       equations of each force
     """
 
     force: tuple[Selected, ...]
@@ -64,6 +66,7 @@ class SecondOrderFit:
     residuals: ResidualSums
     condition: float
     n_windows: int
+    equations: tuple[NormalEquations, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,20 +168,29 @@ def _selected(
     shape: Shape,
 ) -> SecondOrderFit:
     library, d, n = problem.library, problem.space.dimension, forces.n_windows
-    force, condition = [], 0.0
-    for c in range(d):
-        problem.tell(f"choosing the terms of the force along {problem.space.names[c]}")
-        equations = forces.equations(c, kicks.noise[c])
-        force.append(choose(equations, None, library, n, problem.selection))
-        condition = max(condition, equations.condition)
+    force = []
+    equations = tuple(forces.equations(c, noise) for c, noise in enumerate(kicks.noise.tolist()))
+    for name, of_force in zip(problem.space.names, equations, strict=False):
+        problem.tell(f"choosing the terms of the force along {name}")
+        force.append(choose(of_force, None, library, n, problem.selection))
     diffusion = {}
     for p in range(d):
         for q in range(p, d):
-            equations = diffusion_equations(forces, residuals, (p, q), _overlap(residuals))
+            of_pair = diffusion_equations(forces, residuals, (p, q), _overlap(residuals))
             diffusion[p, q] = choose_up_to(
-                problem.diffusion_degree, equations, None, library, n, problem.selection
+                problem.diffusion_degree, of_pair, None, library, n, problem.selection
             )
-    return SecondOrderFit(tuple(force), diffusion, kicks, errors, shape, residuals, condition, n)
+    return SecondOrderFit(
+        tuple(force),
+        diffusion,
+        kicks,
+        errors,
+        shape,
+        residuals,
+        max(e.condition for e in equations),
+        n,
+        equations,
+    )
 
 
 def first_kicks(problem: SecondOrderProblem) -> tuple[Kicks, Floats]:
