@@ -1,0 +1,252 @@
+"""Maximum of the filter's quasi-likelihood, by Fisher's scoring from a blind start.
+
+One pass gives the score and the information along all parameters, so a step costs as much as the
+likelihood. Where nothing is known, a linear force is fitted first: its likelihood is exact and has
+one maximum in practice, and its noise and diffusion are a safe start for all terms.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.regression import NormalEquations
+from worker.identification.second_order.filter import (
+    Likelihood,
+    Positions,
+    Terms,
+    likelihood,
+    log_likelihood,
+    monomials,
+)
+
+Floats = NDArray[np.float64]
+
+SETTLED = 1e-3
+"""Square of the last step, in standard errors, at which the parameters have converged."""
+
+MOST_STEPS = 40
+
+RIDGE = 1e-10
+"""Share of the normalised information that is added, so that unidentified directions stay put."""
+
+LOSS, JUMP = 1e-3, 0.1
+"""Log-likelihood that a step may lose to rounding, and to a change in the number of sub-steps."""
+
+NEGLIGIBLE = 1e-4
+"""Share of the innovations' variance below which a falling noise or diffusion is held."""
+
+FIRST_DIFFUSION, FIRST_NOISE = 1.0, 1e-3
+"""Diffusion and noise that the blind start begins with, in internal units: much diffusion makes the
+filter follow the data, whatever the force."""
+
+BLIND_SAMPLES = 20_000
+"""Samples that suffice for a start."""
+
+LINEAR = np.array([[0, 0], [1, 0], [0, 1]])
+CONSTANT = np.array([[0, 0]])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Polished:
+    """Parameters at the maximum of the likelihood.
+
+    terms        terms of the model
+    parameters   (size,) parameters
+    likelihood   likelihood there
+    held         (size,) whether a parameter is at the end of its range: no noise, or no diffusion
+    converged    whether the last step was a small part of the standard errors
+    """
+
+    terms: Terms
+    parameters: Floats
+    likelihood: Likelihood
+    held: NDArray[np.bool_]
+    converged: bool
+
+    @property
+    def force(self) -> Floats:
+        """Coefficients of F; (K,)."""
+        return self.parameters[: self.terms.n_force]
+
+    @property
+    def diffusion(self) -> Floats:
+        """Coefficients of a; (L,)."""
+        return self.parameters[self.terms.n_force :][: self.terms.n_diffusion]
+
+    @property
+    def noise(self) -> float:
+        """Variance of the measurement noise."""
+        known = self.terms.noise
+        return float(self.parameters[-1]) if known is None else known
+
+
+def polished(record: Positions, terms: Terms, start: Floats | None = None) -> Polished:
+    """Maximise the likelihood along all parameters at once.
+
+    The scoring begins at the start that is given or at a blind one, whichever is the more likely.
+
+    Parameters
+    ----------
+    record, terms : record, and the terms of the model
+    start : (size,) parameters to start from, or None
+    """
+    starts = [blind_start(record, terms)]
+    if start is not None:
+        starts.append(np.asarray(start, dtype=np.float64))
+    values = [log_likelihood(record, terms, parameters) for parameters in starts]
+    return scored(record, terms, starts[int(np.argmax(values))])
+
+
+def blind_start(record: Positions, terms: Terms) -> Floats:
+    """Find parameters without a start: of a linear force, then of all terms; (size,).
+
+    A long record is represented by a part of it.
+    """
+    part = _part(record)
+    noise = [FIRST_NOISE] if terms.noise is None else []
+    linear = monomials(LINEAR, CONSTANT, terms.noise)
+    found = scored(part, linear, np.array([0.0, 0.0, 0.0, FIRST_DIFFUSION, *noise]))
+    constant = replace(terms, diffusion=CONSTANT, diffusion_basis=np.eye(1))
+    force = _along(terms.force_basis, terms.force, LINEAR, found.force)
+    start = np.concatenate([force, found.parameters[len(LINEAR) :]])
+    if log_likelihood(part, constant, start) == -np.inf:
+        start[: terms.n_force] = 0.0
+    found = scored(part, constant, start)
+    diffusion = _along(terms.diffusion_basis, terms.diffusion, CONSTANT, found.diffusion)
+    start = np.concatenate([found.force, diffusion, found.parameters[terms.n_force + 1 :]])
+    return scored(part, terms, start).parameters if terms.n_diffusion > 1 else start
+
+
+def _along(
+    basis: Floats, exponents: NDArray[np.int64], others: NDArray[np.int64], values: Floats
+) -> Floats:
+    """Find the coefficients along a basis of a sum of other monomials, as nearly as it has them."""
+    target = np.zeros(len(exponents))
+    for exponent, value in zip(others, values, strict=True):
+        target[(exponents == exponent).all(axis=1)] = value
+    return np.asarray(np.linalg.lstsq(basis.T, target, rcond=1e-12)[0])
+
+
+def _part(record: Positions) -> Positions:
+    """Take whole segments from all over the record, up to the samples that suffice."""
+    sizes = record.segments[:, 1] - record.segments[:, 0]
+    every = max(1, int(sizes.sum()) // BLIND_SAMPLES)
+    segments = record.segments[:: min(every, len(sizes)), :2].copy()
+    before = np.cumsum(segments[:, 1] - segments[:, 0]) - (segments[:, 1] - segments[:, 0])
+    segments[:, 1] = np.minimum(segments[:, 1], segments[:, 0] + BLIND_SAMPLES - before)
+    return replace(record, segments=segments[before < BLIND_SAMPLES])
+
+
+def scored(record: Positions, terms: Terms, start: Floats) -> Polished:
+    """Maximise the likelihood by Fisher's scoring, damped where a full step does not climb."""
+    here = np.array(start, dtype=np.float64)
+    at, damping, converged = likelihood(record, terms, here), 0.0, False
+    held = np.zeros(terms.size, dtype=bool)
+    for _ in range(MOST_STEPS):
+        if at.value == -np.inf or converged:
+            break
+        held = _held(terms, here, at, len(record.positions))
+        step = _Step(at, held)
+        while True:
+            there = _moved(terms, here, step.damped(damping))
+            value = log_likelihood(record, terms, there, at.substeps)
+            if value >= at.value - LOSS:
+                new = likelihood(record, terms, there)
+                if new.value >= at.value - JUMP:
+                    break
+            damping = max(4 * damping, 1e-3)
+            if damping > 1e8:
+                return Polished(terms, here, at, held, step.length < 10 * SETTLED)
+        here, at, converged = there, new, step.length < SETTLED
+        damping = damping / 8 if damping > 1e-4 else 0.0
+    return Polished(terms, here, at, held, converged)
+
+
+def _held(terms: Terms, parameters: Floats, at: Likelihood, n: int) -> NDArray[np.bool_]:
+    """Find noise or diffusion that falls towards zero and hardly counts any more; (size,)."""
+    held = np.zeros(terms.size, dtype=bool)
+    score, information = at.score, at.information
+    for i in terms.scales:
+        share = parameters[i] * np.sqrt(2 * information[i, i] / n)
+        held[i] = score[i] < 0 and share < NEGLIGIBLE
+    return held
+
+
+class _Step:
+    """Fisher's scoring step, in normalised directions of the information."""
+
+    def __init__(self, at: Likelihood, held: NDArray[np.bool_]) -> None:
+        information = at.information
+        norms = np.sqrt(np.diag(information).clip(min=0))
+        self._size, self._free = len(norms), np.flatnonzero(~held & (norms > 0))
+        self._norms = norms[self._free]
+        normalised = information[np.ix_(self._free, self._free)]
+        normalised = normalised / np.outer(self._norms, self._norms)
+        values, self._vectors = np.linalg.eigh(normalised)
+        self._values = values.clip(min=0) + RIDGE
+        self._score = self._vectors.T @ (at.score[self._free] / self._norms)
+
+    @property
+    def length(self) -> float:
+        """Square of the step, in standard errors."""
+        return float((self._score**2 / self._values).sum())
+
+    def damped(self, damping: float) -> Floats:
+        """Compute the step with this share of the normalised information added; (size,)."""
+        out = np.zeros(self._size)
+        along = self._score / (self._values + damping)
+        out[self._free] = self._vectors @ along / self._norms
+        return out
+
+
+def _moved(terms: Terms, parameters: Floats, step: Floats) -> Floats:
+    """Take a step; noise and diffusion change by a factor, of e² at most, and so stay positive."""
+    out = parameters + step
+    for i in terms.scales:
+        out[i] = parameters[i] * np.exp(np.clip(step[i] / parameters[i], -2, 2))
+    return out
+
+
+def force_equations(found: Polished) -> NormalEquations:
+    """Write the likelihood near its maximum as normal equations of F's coefficients.
+
+    Diffusion and noise are profiled out: what their uncertainty costs is off the information.
+    """
+    return _equations(found, np.arange(found.terms.n_force))
+
+
+def diffusion_equations(found: Polished) -> NormalEquations:
+    """Write the likelihood near its maximum as normal equations of a's coefficients."""
+    first = found.terms.n_force
+    return _equations(found, np.arange(first, first + found.terms.n_diffusion))
+
+
+def _equations(found: Polished, wanted: NDArray[np.int64]) -> NormalEquations:
+    """Profile the other parameters out of score and information, by Schur's complement.
+
+    In every block the same combination of scores is taken, so that the parts of the blocks add up.
+    """
+    at = found.likelihood
+    others = np.setdiff1d(np.flatnonzero(~found.held), wanted)
+    information, score = at.block_information, at.block_score
+    change = np.zeros((len(wanted), found.terms.size))
+    change[np.arange(len(wanted)), wanted] = 1.0
+    if len(others):
+        whole = at.information
+        norms = np.sqrt(np.diag(whole)[others])
+        norms = np.where(norms > 0, norms, 1.0)
+        of_others = whole[np.ix_(others, others)] / np.outer(norms, norms)
+        inverse = np.linalg.pinv(of_others, 1e-10, hermitian=True) / np.outer(norms, norms)
+        change[:, others] = -whole[np.ix_(wanted, others)] @ inverse
+    blocks = change @ information @ change.T
+    values = found.parameters[wanted]
+    total = blocks.sum(axis=0)
+    eigenvalues, vectors = np.linalg.eigh(total)
+    return NormalEquations(
+        information=total,
+        score=total @ values + score.sum(axis=0) @ change.T,
+        block_information=blocks,
+        block_score=blocks @ values + score @ change.T,
+        design=(vectors * np.sqrt(eigenvalues.clip(min=0))).T,
+    )
