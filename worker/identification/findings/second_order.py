@@ -31,6 +31,14 @@ def second_order_findings(
     """
     if noise is not None:
         yield from _coloured(noise, problem, restricted=restricted)
+    if found.kicks.smoothed:
+        yield Finding(
+            "smoothed-velocities",
+            "Neighbouring second differences of the positions are not correlated by a quarter, as "
+            "those of a sampled path are. The record was simulated with steps as long as its "
+            "sampling interval, or smoothed. The diffusion was taken from sums of neighbours, "
+            "which smoothing over less than an interval leaves as they are.",
+        )
     names, units = problem.space.names, problem.space.positions.units
     variances = found.kicks.noise * units**2
     if variances.any():

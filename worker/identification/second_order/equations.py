@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Integers, Trajectories
-from worker.identification.regression import NormalEquations, whitened_by, whitening_of
+from worker.identification.regression import (
+    NormalEquations,
+    calibrated,
+    whitened_by,
+    whitening_of,
+)
 from worker.identification.second_order.phase_space import PhaseSpace
 from worker.identification.second_order.windows import Kicks, Piece, Shape, pieces
 from worker.identification.sums.kernel_statistics import WeakSystem
@@ -158,9 +163,13 @@ def _add_residuals(
     sums.moments[:, 0] += float(piece.valid.sum())
     for p, power in enumerate((u, squares, squares * u, squares * squares), start=1):
         sums.moments[:, p] += power.sum(axis=0)
+    later = np.zeros_like(r)
+    if kicks.smoothed:
+        later[:-1] = r[1:]
     for p in range(d):
         for q in range(p, d):
             both = r[:, p] * r[:, q] - (factor * kicks.noise[p] if p == q else 0.0)
+            both += r[:, p] * later[:, q] + r[:, q] * later[:, p]
             sums.response[piece.block, :, p, q] += z.T @ both
             if squared:
                 expected = variance[:, p] * variance[:, q] * (2 if p == q else 1)
@@ -173,7 +182,7 @@ def _add_residuals(
 
 
 def diffusion_equations(
-    forces: ForceSums, residuals: ResidualSums, pair: tuple[int, int], overlap: float
+    forces: ForceSums, residuals: ResidualSums, pair: tuple[int, int], kicks: Kicks
 ) -> NormalEquations:
     """Whiten the equations of a component of the diffusion. Raises NoDataUnderKernels.
 
@@ -183,11 +192,23 @@ def diffusion_equations(
     ----------
     forces, residuals : sums
     pair : numbers of the velocities
-    overlap : 1 + 2 Σ ρ², by which windows that overlap repeat each other
+    kicks : kicks and noise
     """
     p, q = pair
-    whitening = whitening_of(residuals.squares[p, q] * overlap, SMALLEST_EIGENVALUE)
-    return whitened_by(WeakSystem(forces.design / 1.5, residuals.response[..., p, q]), whitening)
+    variance = residuals.squares[p, q] * overlap(residuals)
+    whitening = whitening_of(variance, SMALLEST_EIGENVALUE)
+    # The second difference and the next one have together the variance of one whole interval.
+    share = 1.0 if kicks.smoothed else 1.5
+    found = whitened_by(WeakSystem(forces.design / share, residuals.response[..., p, q]), whitening)
+    return calibrated(found) if kicks.smoothed else found
+
+
+def overlap(residuals: ResidualSums) -> float:
+    """Compute 1 + 2 Σ ρ² over the lags at which windows share anything."""
+    lags = residuals.lags[:, :-2, 1] / residuals.lags[:, :-2, 0].clip(min=1)
+    zero = np.diag(residuals.products) / max(residuals.moments[0, 0], 1.0)
+    rho = lags / zero[:, None]
+    return float(1 + 2 * (rho**2).sum(axis=1).max())
 
 
 def _under_triangles(z: Floats, piece: Piece, half: int) -> Floats:

@@ -39,6 +39,10 @@ WIDEST = 64
 ENOUGH = 500_000
 """Windows of a long record that window, kicks and noise are found on."""
 
+QUARTER, MATERIAL, CERTAIN = 0.25, 0.05, 4.0
+"""Correlation of neighbouring second differences of a sampled path; the departure from it that
+matters, and its least number of standard errors."""
+
 LEAST_KICKS = 1e-3
 """Least share of the residuals' mean square that is taken for kicks."""
 
@@ -152,7 +156,10 @@ def fit(problem: SecondOrderProblem) -> SecondOrderFit:
         if settled and abs(wider - half) <= 0.1 * half:
             break
         half, shape = wider, shape_of(wider, noisy=noisy, powers=problem.has_powers)
-    local = _local_diffusion(problem, forces, residuals)
+    if not noisy and _is_smoothed(residuals):
+        kicks = _kicks_of(residuals, replace(kicks, smoothed=True))
+        forces, residuals = problem.sums(shape, kicks, _force_of(problem, forces, kicks))
+    local = _local_diffusion(problem, forces, residuals, kicks)
     if problem.every > 1 or local is not None:
         force, kicks = _force_of(problem, forces, kicks), replace(kicks, local=local)
         forces, residuals = problem.sums(shape, kicks, force, every=1)
@@ -176,7 +183,7 @@ def _selected(
     diffusion = {}
     for p in range(d):
         for q in range(p, d):
-            of_pair = diffusion_equations(forces, residuals, (p, q), _overlap(residuals))
+            of_pair = diffusion_equations(forces, residuals, (p, q), kicks)
             diffusion[p, q] = choose_up_to(
                 problem.diffusion_degree, of_pair, None, library, n, problem.selection
             )
@@ -225,10 +232,25 @@ def _by_lags(covariances: Floats) -> tuple[Floats, Floats]:
 def _kicks_of(residuals: ResidualSums, kicks: Kicks) -> Kicks:
     """Estimate the mean diffusion from the residuals of a window."""
     left = residuals.products - residuals.scales[1] * np.diag(kicks.noise)
+    if kicks.smoothed:
+        left = (left + 2 * np.diag(residuals.lags[:, 0, 1])) / 1.5
     # Where noise is all there is, the difference may be negative: windows then have to widen.
     short = np.diag(LEAST_KICKS * residuals.products) - np.diag(left)
     left = left + np.diag(short.clip(min=0))
     return replace(kicks, diffusion=left / residuals.scales[0])
+
+
+def _is_smoothed(residuals: ResidualSums) -> bool:
+    """Check whether neighbouring second differences correlate otherwise than by a quarter.
+
+    Records that were simulated with this step have correlations of 0 or ½, filtered ones larger
+    ones.
+    """
+    count = residuals.lags[:, 0, 0].clip(min=1)
+    zero = np.diag(residuals.products) / max(residuals.moments[0, 0], 1.0)
+    away = np.abs(residuals.lags[:, 0, 1] / count / zero - QUARTER)
+    error = np.sqrt(residuals.lags[:, 0, 2]) / count / zero
+    return bool(np.any((away > MATERIAL) & (away > CERTAIN * error)))
 
 
 def _half(kicks: Kicks) -> int:
@@ -273,13 +295,13 @@ def _force_of(problem: SecondOrderProblem, forces: ForceSums, kicks: Kicks) -> F
 
 
 def _local_diffusion(
-    problem: SecondOrderProblem, forces: ForceSums, residuals: ResidualSums
+    problem: SecondOrderProblem, forces: ForceSums, residuals: ResidualSums, kicks: Kicks
 ) -> Floats | None:
     """Estimate the diffusion of each velocity (d, J); None where no term but 1 is selected."""
     found = [
         choose_up_to(
             problem.diffusion_degree,
-            diffusion_equations(forces, residuals, (c, c), _overlap(residuals)),
+            diffusion_equations(forces, residuals, (c, c), kicks),
             None,
             problem.library,
             forces.n_windows,
@@ -299,11 +321,3 @@ def _check_size(forces: ForceSums, library: Library) -> None:
             "consecutive samples; at least ten per term are required.",
             hints=("Lower library.polynomial_degree, or record longer.",),
         )
-
-
-def _overlap(residuals: ResidualSums) -> float:
-    """Compute 1 + 2 Σ ρ² over the lags at which windows share anything."""
-    lags = residuals.lags[:, :-2, 1] / residuals.lags[:, :-2, 0].clip(min=1)
-    zero = np.diag(residuals.products) / max(residuals.moments[0, 0], 1.0)
-    rho = lags / zero[:, None]
-    return float(1 + 2 * (rho**2).sum(axis=1).max())

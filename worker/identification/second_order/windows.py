@@ -84,11 +84,14 @@ class Kicks:
     noise       (d,) variances of the measurement noise
     local       (d, J) coefficients of the diffusion of each velocity along the internal functions;
                 None: the same everywhere
+    smoothed    whether neighbouring second differences are not correlated as those of a sampled
+                path; the diffusion is then that of their sums, which smoothing leaves alone
     """
 
     diffusion: Floats
     noise: Floats
     local: Floats | None = None
+    smoothed: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
