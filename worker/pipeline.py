@@ -23,7 +23,7 @@ def identify(
     """
     report(0.05, "reading", f"{data.n_increments} increments of {data.n_trajectories} trajectories")
     if settings.dynamics in ("second-order", "coloured-noise"):
-        return second_order_model(data, settings, report)
+        return second_order_model(data, settings, report, summing)
     return identified_model(data, settings, report, summing)
 
 

@@ -15,6 +15,9 @@ from grammar import terms
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Scales, Trajectories, Windows
 from worker.identification.data.windows import Space
+from worker.identification.second_order.equations import SecondOrderPass
+from worker.identification.second_order.phase_space import PhaseSpace
+from worker.identification.second_order.windows import Kicks, Shape
 from worker.identification.sums.block_sums import BlockSums
 from worker.identification.sums.cell_rules import WindowsPass
 from worker.identification.sums.instruments import Embedding, Instruments
@@ -26,10 +29,10 @@ from worker.identification.sums.window_statistics import JointPass
 _KINDS: Mapping[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
-        *(PowersPass, WindowsPass, JointPass, BlockSums),
+        *(PowersPass, WindowsPass, JointPass, SecondOrderPass, BlockSums),
         *(SamplingRule, ScalarNoise, Windows),
         *(terms.Number, terms.Variable, terms.Call, terms.Binary, Library),
-        *(Scales, Cells, Space, Embedding, Instruments),
+        *(Scales, Cells, Space, Embedding, Instruments, PhaseSpace, Shape, Kicks),
     )
 }
 _TREE = "tree"

@@ -36,6 +36,7 @@ from worker.identification.second_order.phase_space import (
     force_library,
     measure_phase_space,
 )
+from worker.identification.sums.block_sums import Summing, sums_here
 from worker.identification.sums.window_products import Pair
 from worker.identification.symbolic_process import SymbolicProcess
 from worker.identification.symbolic_system import Field, SymbolicSystem, field_from_internal
@@ -44,7 +45,9 @@ from worker.progress import Report, creeping
 Floats = NDArray[np.float64]
 
 
-def second_order_model(data: Trajectories, settings: Settings, report: Report) -> IdentifiedModel:
+def second_order_model(
+    data: Trajectories, settings: Settings, report: Report, summing: Summing = sums_here
+) -> IdentifiedModel:
     """Identify force and diffusion of the velocities from positions. Raises IdentificationError.
 
     Parameters
@@ -52,6 +55,8 @@ def second_order_model(data: Trajectories, settings: Settings, report: Report) -
     data : positions
     settings : settings of the identification
     report : receives the progress
+    summing : takes the sums over all the data, here or in several processes, with the same result
+        to the last bit
     """
     check_independent(data)
     periods = settings.periods_in(data.dimension)
@@ -70,6 +75,7 @@ def second_order_model(data: Trajectories, settings: Settings, report: Report) -
         settings.diffusion_degree,
         settings.measurement_noise,
         creeping(report),
+        summing,
     )
     found = fit(problem)
     noise = coloured_noise(problem, found) if data.dimension == 1 else None

@@ -43,6 +43,11 @@ CASES: dict[str, tuple[Callable[[], Trajectories], dict[str, Any]]] = {
     "noise": (partial(record, 1, noise=0.3), {"measurement_noise": "corrected"}),
     "angle": (partial(record, 1), {"periodic": {"x": 40.0}}),
     "two variables": (partial(record, 2), SMALL),
+    "second order": (partial(record, 1), {"dynamics": "second-order"}),
+    "second order with noise": (
+        partial(record, 2, noise=0.1),
+        {"dynamics": "second-order", "library": {"polynomial_degree": 1}},
+    ),
     "Simpson's rule in two": (partial(record, 2), SMALL | {"sampling_rule": "simpson"}),
 }
 

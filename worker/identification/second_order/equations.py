@@ -4,7 +4,7 @@ Instruments are functions of samples before a window, so neither measurement noi
 inside a window bias them (docs/method.md §16, equations S2–S6).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from worker.identification.regression import (
 )
 from worker.identification.second_order.phase_space import PhaseSpace
 from worker.identification.second_order.windows import Kicks, Piece, Shape, pieces
+from worker.identification.sums.block_sums import BlockSums, Summing, sums_here
 from worker.identification.sums.kernel_statistics import WeakSystem
 
 Floats = NDArray[np.float64]
@@ -79,69 +80,111 @@ class ResidualSums:
     lags: Floats
 
 
-def window_sums(
-    data: Trajectories,
-    space: PhaseSpace,
-    library: Library,
-    shape: Shape,
-    kicks: Kicks,
-    blocks: Integers,
-    *,
-    force: Floats,
-    n_lags: int,
-    every: int = 1,
-    every_square: int = 1,
-) -> tuple[ForceSums, ResidualSums]:
-    """Sum the equations over the record, and the residuals of a force.
+@dataclass(frozen=True, slots=True, eq=False)
+class SecondOrderPass:
+    """Pass over the windows of a record that sums equations, and residuals of a force.
 
-    Parameters
-    ----------
-    data, space, library, shape, kicks, blocks, every : see `windows.pieces`
-    force : (d, J) its coefficients
-    n_lags : number of lags of the residuals
-    every_square : k, to sum squares of instruments over each k-th piece only; V needs no more
+    data, blocks, space, library, shape, kicks, every   see `windows.pieces`
+    force          (d, J) coefficients of the force
+    n_lags         number of lags of the residuals
+    every_square   k, to sum squares of instruments over each k-th piece of a block only; V needs no
+                   more
     """
-    n_blocks, size, d = len(blocks), library.internal_size, space.dimension
-    design, response = np.zeros((n_blocks, size, size)), np.zeros((n_blocks, size, d))
-    of_kicks, of_noise = np.zeros((d, size, size)), np.zeros((size, size))
-    n, n_squared = 0, 0
-    residuals = _nothing(n_blocks, size, d, n_lags)
-    for number, piece in enumerate(pieces(data, space, library, shape, kicks, blocks, every)):
-        z, count = piece.instruments, int(piece.valid.sum())
-        design[piece.block] += z.T @ piece.terms
-        response[piece.block] += z.T @ piece.change
-        n += count
-        squared = number % every_square == 0
-        if squared:
-            n_squared += count
-            smoothed = _under_triangles(z, piece, shape.half)
-            if kicks.local is None:
-                alike = _square(smoothed, piece.intervals / 6)
-                of_kicks += np.diag(kicks.diffusion)[:, None, None] * alike
-            else:
-                a = np.pad(piece.diffusion, ((shape.half, shape.half), (0, 0)), mode="edge")
-                for c, middle in enumerate(((a[1:] + a[:-1]) / 2).T):
-                    of_kicks[c] += _square(smoothed, middle * piece.intervals / 6)
-            if kicks.noise.any():
-                noise = _of_noise(z, piece, shape.half)
-                of_noise += noise.T @ noise
-        _add_residuals(residuals, piece, kicks, force, squared)
-    share = n / max(n_squared, 1)
-    forces = ForceSums(design, response, of_kicks * share, of_noise * share, n)
-    residuals.squares[:] *= share
-    return forces, residuals
+
+    data: Trajectories
+    blocks: Integers
+    space: PhaseSpace
+    library: Library
+    shape: Shape
+    kicks: Kicks
+    force: Floats
+    n_lags: int
+    every: int = 1
+    every_square: int = 1
+
+    def sums(self) -> BlockSums:
+        """Take the sums of all blocks."""
+        found = [self._of_block(block) for block in self.blocks]
+        return BlockSums(
+            np.array([count for count, _ in found], dtype=np.int64),
+            tuple(np.stack(arrays) for arrays in zip(*(sums for _, sums in found), strict=True)),
+        )
+
+    def _of_block(self, block: Integers) -> tuple[int, tuple[Floats, ...]]:
+        size, d, shape = self.library.internal_size, self.space.dimension, self.shape
+        design, response = np.zeros((size, size)), np.zeros((size, d))
+        of_kicks, of_noise, n = np.zeros((d, size, size)), np.zeros((size, size)), 0
+        n_squared = 0
+        residuals = _nothing(size, d, self.n_lags)
+        walk = pieces(
+            self.data, self.space, self.library, shape, self.kicks, block[None], self.every
+        )
+        for number, piece in enumerate(walk):
+            z, count = piece.instruments, int(piece.valid.sum())
+            design += z.T @ piece.terms
+            response += z.T @ piece.change
+            n += count
+            squared = number % self.every_square == 0
+            if squared:
+                n_squared += count
+                _add_squares(of_kicks, of_noise, piece, shape, self.kicks)
+            _add_residuals(residuals, piece, self.kicks, self.force, squared)
+        share = n / max(n_squared, 1)
+        residuals.squares[:] *= share
+        return n, (
+            design,
+            response,
+            of_kicks * share,
+            of_noise * share,
+            *(getattr(residuals, field.name) for field in fields(residuals)),
+        )
 
 
-def _nothing(n_blocks: int, size: int, d: int, n_lags: int) -> ResidualSums:
+def window_sums(
+    work: SecondOrderPass, summing: Summing = sums_here
+) -> tuple[ForceSums, ResidualSums]:
+    """Sum equations and residuals over the record, here or in several processes."""
+    found = summing(work)
+    assert found is not None, "every record has windows, if none that count"
+    design, response, of_kicks, of_noise, *of_residuals = found.sums
+    # The equations of the diffusion are kept by block, as those of the force are.
+    residuals = dict(zip([f.name for f in fields(ResidualSums)], of_residuals, strict=True))
+    return (
+        ForceSums(
+            design, response, of_kicks.sum(axis=0), of_noise.sum(axis=0), int(found.counts.sum())
+        ),
+        ResidualSums(**{k: v if k == "response" else v.sum(axis=0) for k, v in residuals.items()}),
+    )
+
+
+def _nothing(size: int, d: int, n_lags: int) -> ResidualSums:
     return ResidualSums(
         np.zeros((d, d)),
         np.zeros(d),
         np.zeros(2),
-        np.zeros((n_blocks, size, d, d)),
+        np.zeros((size, d, d)),
         np.zeros((d, d, size, size)),
         np.zeros((d, 5)),
         np.zeros((d, n_lags, 3)),
     )
+
+
+def _add_squares(
+    of_kicks: Floats, of_noise: Floats, piece: Piece, shape: Shape, kicks: Kicks
+) -> None:
+    """Add the instruments' squares under kicks and noise, equation (S4)."""
+    z, half = piece.instruments, shape.half
+    smoothed = _under_triangles(z, piece, half)
+    if kicks.local is None:
+        alike = _square(smoothed, piece.intervals / 6)
+        of_kicks += np.diag(kicks.diffusion)[:, None, None] * alike
+    else:
+        a = np.pad(piece.diffusion, ((half, half), (0, 0)), mode="edge")
+        for c, middle in enumerate(((a[1:] + a[:-1]) / 2).T):
+            of_kicks[c] += _square(smoothed, middle * piece.intervals / 6)
+    if kicks.noise.any():
+        noise = _of_noise(z, piece, half)
+        of_noise += noise.T @ noise
 
 
 def _add_residuals(
@@ -170,7 +213,7 @@ def _add_residuals(
         for q in range(p, d):
             both = r[:, p] * r[:, q] - (factor * kicks.noise[p] if p == q else 0.0)
             both += r[:, p] * later[:, q] + r[:, q] * later[:, p]
-            sums.response[piece.block, :, p, q] += z.T @ both
+            sums.response[:, p, q] += z.T @ both
             if squared:
                 expected = variance[:, p] * variance[:, q] * (2 if p == q else 1)
                 sums.squares[p, q] += (z * expected[:, None]).T @ z

@@ -14,6 +14,7 @@ from worker.identification.regression import NormalEquations
 from worker.identification.second_order.equations import (
     ForceSums,
     ResidualSums,
+    SecondOrderPass,
     diffusion_equations,
     window_sums,
 )
@@ -21,6 +22,7 @@ from worker.identification.second_order.phase_space import PhaseSpace
 from worker.identification.second_order.windows import Kicks, Shape, edges_as_blocks, shape_of
 from worker.identification.selection.diffusion_terms import choose_up_to
 from worker.identification.selection.support_selection import Criterion, Selected, choose
+from worker.identification.sums.block_sums import Summing, sums_here
 
 Floats = NDArray[np.float64]
 
@@ -80,6 +82,7 @@ class SecondOrderProblem:
     diffusion_degree   highest total degree of the diffusion's terms; None: all of the library
     noise              treatment of measurement noise
     tell               function that is told the next step
+    summing            function that takes the sums over all the data
     """
 
     data: Trajectories
@@ -89,6 +92,7 @@ class SecondOrderProblem:
     diffusion_degree: int | None = None
     noise: str = "auto"
     tell: Callable[[str], None] = lambda _: None
+    summing: Summing = sums_here
 
     @property
     def every(self) -> int:
@@ -103,20 +107,22 @@ class SecondOrderProblem:
         force   (d, J) coefficients; None: those of no force
         every   k; None: of a long record, as many as are enough
         """
-        d, library = self.space.dimension, self.library
-        forces, residuals = window_sums(
+        d, size = self.space.dimension, self.library.internal_size
+        every = self.every if every is None else every
+        work = SecondOrderPass(
             self.data,
+            edges_as_blocks(block_edges(self.data, N_BLOCKS)),
             self.space,
-            library,
+            self.library,
             shape,
             kicks,
-            edges_as_blocks(block_edges(self.data, N_BLOCKS)),
-            force=np.zeros((d, library.internal_size)) if force is None else force,
-            n_lags=max(2 * shape.half + 2, 3),
-            every=self.every if every is None else every,
-            every_square=self.every if every == 1 else 1,
+            np.zeros((d, size)) if force is None else force,
+            max(2 * shape.half + 2, 3),
+            every,
+            self.every if every == 1 else 1,
         )
-        return forces, residuals
+        # A part of the record is summed here: helpers would share out all of it.
+        return window_sums(work, self.summing if every == 1 else sums_here)
 
     def without_terms(self) -> "SecondOrderProblem":
         """Return the problem with a constant force alone, whose sums are quick."""
