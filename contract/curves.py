@@ -17,7 +17,7 @@ class Curve(Document):
 
 
 class Curves(Document):
-    """Drift and diffusion of one variable.
+    """Drift and diffusion of one variable, or of one position and its velocity on the line v = 0.
 
     The grid covers the range of the data, or of the stationary distribution.
     """
@@ -25,13 +25,17 @@ class Curves(Document):
     grid: tuple[float, ...]
     """Grid points [state]."""
     drift: Curve
-    """Drift b on the grid [state/time]."""
+    """Drift b on the grid [state/time]; of a model of second order the force F(x, 0)
+    [state/time²]."""
     diffusion: Curve
-    """Diffusion a on the grid [state²/time]."""
+    """Diffusion a on the grid [state²/time]; of a model of second order that of the velocity at
+    rest [state²/time³]."""
+    friction: Curve | None = None
+    """Friction −∂F/∂v at rest, of a model of second order [1/time]."""
 
 
 class DriftField(Document):
-    """Drift of two variables on a coarse grid."""
+    """Drift of two variables, or of a position and its velocity, on a coarse grid."""
 
     grid: tuple[tuple[float, ...], tuple[float, ...]]
     """Grid points of each variable [state]."""

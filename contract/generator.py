@@ -22,7 +22,10 @@ class ModelTerms(Document):
         Field(min_length=1, max_length=64, examples=[{"x": {"x": 1.0, "x^3": -1.0}}]),
     ]
     """Drift b: the coefficients of its terms, by variable [state/time]. The variables may have any
-    names; they are x, y, z, … in this order in the result's keys."""
+    names; they are x, y, z, … in this order in the result's keys. A model such as
+    `{"x": {"v": 1}, "v": {"x": -4, "v": -1}}`, in which half of the variables are velocities of the
+    others and only these have noise, is of second order: its keys are x and v, or x, y, … and
+    vx, vy, …"""
     diffusion: Annotated[
         dict[Name, Coefficients],
         Field(min_length=1, max_length=2080, examples=[{"x,x": {"1": 0.25}}]),
@@ -78,7 +81,8 @@ class PassageRequest(Document):
 
     In one variable, between two numbers. In two variables, the target is a region and the start
     is a point or a region; from a region, the time is the mean over the stationary distribution
-    restricted to it.
+    restricted to it. Of a position and its velocity, two numbers are positions: the path starts at
+    rest, and arrives where it first crosses the other number.
     """
 
     from_: Annotated[Place, Field(alias="from", examples=[-1.0, {"x": [None, -0.8]}])]
@@ -90,7 +94,8 @@ class PassageRequest(Document):
 class CommittorRequest(Document):
     """A committor to compute: the probability of reaching `to` before `from`.
 
-    Both are numbers in one variable, regions in two [state].
+    Both are numbers in one variable, or positions of a model of second order; regions in two
+    variables [state].
     """
 
     from_: Annotated[Place, Field(alias="from", examples=[-1.0, {"x": [None, -0.8]}])]

@@ -117,6 +117,19 @@ class IdentificationParameters(Document):
             )
         return self
 
+    @model_validator(mode="after")
+    def _the_paper_s_dynamics_are_of_first_order(self) -> Self:
+        if self.estimator == "paper" and self.with_velocities:
+            raise ValueError(
+                f"estimator paper knows no dynamics {self.dynamics}: set estimator to efficient"
+            )
+        return self
+
+    @property
+    def with_velocities(self) -> bool:
+        """Whether the velocities of the recorded variables are variables, too."""
+        return self.dynamics in ("second-order", "coloured-noise")
+
 
 PAPER_PRESET = IdentificationParameters(
     kernels=KernelParameters(count=50, bandwidth=0.22, range=(-2.5, 2.5)),

@@ -41,6 +41,11 @@ class Symbols:
         known = {name: name for name in self.symbols if name not in ambiguous}
         return known | {symbol: name for name, symbol in self.symbols.items()}
 
+    @property
+    def recorded(self) -> "Symbols":
+        """Symbols without those of velocities."""
+        return Symbols({n: s for n, s in self.symbols.items() if not n.startswith("v")})
+
     def standard(self, word: str) -> str:
         """Return the standard name that a word means. Raises UnknownWord."""
         word = as_written(word)
@@ -114,7 +119,11 @@ def job_in_standard_names(job: J, symbols: Symbols) -> J:
 def faults_of_words(
     parameters: IdentificationParameters, symbols: Symbols
 ) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the place and the fault of every word that names no variable."""
+    """Yield the place and the fault of every word that names no variable.
+
+    Velocities are variables where the job says so.
+    """
+    symbols = symbols if parameters.with_velocities else symbols.recorded
     periods: dict[str, float] = {}
     for name in ("periodic", "domain"):
         for word, value in getattr(parameters, name).items():
@@ -123,6 +132,8 @@ def faults_of_words(
             except UnknownWord as error:
                 yield (name, word), str(error)
             else:
+                if name == "periodic" and standard not in symbols.recorded.symbols:
+                    yield (name, word), f"{word!r} is a velocity, which is no angle"
                 periods |= {standard: value} if name == "periodic" else {}
     for number, term in enumerate(parameters.library.extra_terms):
         try:
@@ -197,11 +208,7 @@ def in_words(
             if after is not before:
                 changes[name] = after
         if isinstance(value, Model):
-            changes["symbols"] = {
-                name: symbol
-                for name, symbol in symbols.symbols.items()
-                if value.order == 2 or not name.startswith("v")
-            }
+            changes["symbols"] = dict((symbols if value.order == 2 else symbols.recorded).symbols)
         return value.model_copy(update=changes) if changes else value
     if isinstance(value, dict) and any(isinstance(inside, Document) for inside in value.values()):
         return {k: in_words(v, symbols, periods, given) for k, v in value.items()}  # type: ignore[return-value]

@@ -1,13 +1,13 @@
 """Time scales of a model, with intervals from the covariance of its coefficients."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar.terms import variable_name
+from grammar.terms import names_in_phase_space, variable_name
 from worker.generator.analysis import Analysis, GeneratorReport, analysis
 from worker.generator.errors import GeneratorError
 from worker.generator.line.domain.positive_diffusion import narrowed_to_positive
@@ -80,17 +80,28 @@ class Analysed:
 
 
 def analyse_process(
-    process: DiffusionProcess, asked: AnalysisSettings, observed: Any = None
+    process: DiffusionProcess,
+    asked: AnalysisSettings,
+    observed: Any = None,
+    variables: Sequence[str] = (),
 ) -> Analysis:
     """Derive spectrum, stationary distribution, first-passage times, … Raises GeneratorError.
 
-    observed   range of the data, for several variables of each [state]
+    observed    range of the data, for several variables of each [state]
+    variables   names of the variables; default: x, y, z, …
     """
-    d = process.dimension
+    names = tuple(variables) or tuple(variable_name(i) for i in range(process.dimension))
+    passages, committors = (
+        [(_place(a, names), _place(b, names)) for a, b in pairs]
+        for pairs in (
+            (_crossing(pair, names) for pair in asked.passages),
+            (_sides(pair, names) for pair in asked.committors),
+        )
+    )
     return analysis(
         process,
-        passages=[(_place(a, d), _place(b, d)) for a, b in asked.passages],
-        committors=[(_place(a, d), _place(b, d)) for a, b in asked.committors],
+        passages=passages,
+        committors=committors,
         exits=asked.exits,
         observed_range=observed,
         **asked.options or {},
@@ -110,7 +121,7 @@ def analyse_model(
             # Where the data end with the noise, as at zero, nothing rests on the cut.
             cut = narrowed.sentences if mass is None or mass > NEGLIGIBLE else ()
         else:
-            found = analyse_process(model.process, asked, model.observed)
+            found = analyse_process(model.process, asked, model.observed, tuple(model.drift))
             cut = found.report.cut
     except GeneratorError as error:
         # The model remains valid without an analysis; the report gives the reason.
@@ -136,7 +147,7 @@ def analyse_model(
         (
             *sentence_findings("diffusion-cut", cut),
             *sentence_findings("extrapolated", generator.extrapolated),
-            *_few(generator, transitions),
+            *_few(generator, transitions, tuple(model.drift)),
             *rarely_ergodic(share, asked.confidence),
         ),
         found.solution,
@@ -182,7 +193,9 @@ def _counted(
     return (there, back) if start < to else (back, there)
 
 
-def _few(generator: GeneratorReport, transitions: Transitions) -> Iterator[Finding]:
+def _few(
+    generator: GeneratorReport, transitions: Transitions, variables: Sequence[str]
+) -> Iterator[Finding]:
     """Warn of first-passage times that rest on few transitions, or none, once for each pair."""
     said: set[frozenset[Place]] = set()
     for passage, counts in zip(_passages(generator), transitions, strict=True):
@@ -190,25 +203,50 @@ def _few(generator: GeneratorReport, transitions: Transitions) -> Iterator[Findi
         if counts is None or passage.mean_time.value is None or pair in said:
             continue
         said.add(pair)
-        yield from few_transitions(_written(passage.start), _written(passage.to), sum(counts))
+        yield from few_transitions(
+            _written(passage.start, variables), _written(passage.to, variables), sum(counts)
+        )
 
 
-def _written(place: Place) -> str:
+def _written(place: Place, variables: Sequence[str]) -> str:
     if not isinstance(place, Region):
         return f"{place:.3g}"
     ends = (
-        f"{variable_name(i)} in [{low:.4g}, {high:.4g}]"
-        for i, (low, high) in enumerate(place.intervals)
+        f"{name} in [{low:.4g}, {high:.4g}]"
+        for name, (low, high) in zip(variables, place.intervals, strict=True)
         if np.isfinite((low, high)).any()
     )
     return ", ".join(ends)
 
 
-def _place(place: Any, dimension: int) -> Place:
+def _crossing(pair: tuple[Any, Any], variables: Sequence[str]) -> tuple[Any, Any]:
+    """Return the places of a passage; of a position and its velocity two numbers are positions.
+
+    The path starts at rest, and arrives where it first crosses the other number at any velocity.
+    """
+    if not _are_positions(pair, variables):
+        return pair
+    return (pair[0], 0.0), _sides(pair, variables)[1]
+
+
+def _sides(pair: tuple[Any, Any], variables: Sequence[str]) -> tuple[Any, Any]:
+    """Return the regions beyond two positions at any velocity; other places as they are."""
+    if not _are_positions(pair, variables):
+        return pair
+    below, above = {variables[0]: (None, min(pair))}, {variables[0]: (max(pair), None)}
+    return (below, above) if pair[0] < pair[1] else (above, below)
+
+
+def _are_positions(pair: tuple[Any, Any], variables: Sequence[str]) -> bool:
+    """Return whether two places are numbers, and the variables a position and its velocity."""
+    numbers = all(isinstance(place, int | float) for place in pair)
+    return numbers and tuple(variables) == names_in_phase_space(1)
+
+
+def _place(place: Any, variables: Sequence[str]) -> Place:
     """Resolve a number, a point, or a region whose intervals are given by variable."""
     if not isinstance(place, dict):
         return place  # type: ignore[no-any-return]
-    variables = [variable_name(i) for i in range(dimension)]
     ends = tuple(_ends(*place.get(v, (None, None))) for v in variables)
     return Region(ends, tuple(name for name in place if name not in variables))
 

@@ -1,5 +1,7 @@
 """The pipeline, to be read first: trajectories to model, to time scales, and back to the data."""
 
+from collections.abc import Sequence
+
 from worker.analysis import Analysed, AnalysisSettings, analyse_model, analyse_process
 from worker.comparison.compare import Comparison
 from worker.comparison.compare import compare as compare_with_data
@@ -49,12 +51,20 @@ def analyse_and_compare(
     """Analyse a model and compare it with its data; no analysis if only the model is asked for."""
     if asked.model_only:
         return None, Comparison(reason=MODEL_ONLY)
-    data = in_phase_space(data) if model.order == 2 else data
+    data = in_phase_space(data, model.process.periods) if model.order == 2 else data
     analysed = analyse(model, data, asked, report)
     return analysed, compare(model, data, analysed, report)
 
 
-def analyse_terms(process: DiffusionProcess, asked: AnalysisSettings, report: Report) -> Analysed:
-    """Derive time scales from a model that is given by its terms. Raises GeneratorError."""
+def analyse_terms(
+    process: DiffusionProcess,
+    asked: AnalysisSettings,
+    report: Report,
+    variables: Sequence[str] = (),
+) -> Analysed:
+    """Derive time scales from a model that is given by its terms. Raises GeneratorError.
+
+    variables   names of the variables; default: x, y, z, …
+    """
     report(0.3, "analysing", "spectrum, stationary distribution and first-passage times")
-    return Analysed(analyse_process(process, asked).report, None)
+    return Analysed(analyse_process(process, asked, None, variables).report, None)

@@ -291,7 +291,18 @@ def _check_data(job: DataJob, dataset: Dataset) -> None:
             v.symbol if v.column in (None, v.symbol) else f"{v.symbol} (column {v.column})"
             for v in dataset.report.variables
         )
-        raise _invalid("The job", faults, (f"The variables are {names}.",))
+        said = [f"The variables are {names}."]
+        velocities = set(symbols.symbols.values()) - set(symbols.recorded.symbols.values())
+        if any(
+            fault.detail.startswith(f"{v!r} is not a variable")
+            for v in velocities
+            for fault in faults
+        ):
+            said.append(
+                "Velocities of recorded positions are variables with parameters.dynamics "
+                "second-order."
+            )
+        raise _invalid("The job", faults, tuple(said))
 
 
 async def _check_model(context: Context, tenant: str, model: ModelOfJob) -> None:
@@ -365,9 +376,12 @@ def estimated_seconds(job: Job, dataset: Dataset | None) -> float:
     variables, fits = 1, 0.0
     if isinstance(job, DataJob):
         assert dataset is not None
-        variables = len(dataset.report.variables)
+        variables = max(
+            len(dataset.report.variables) * (2 if given.with_velocities else 1)
+            for given in job.parameter_sets().values()
+        )
         fits = sum(
-            dataset.report.n_increments * _increment(given, variables)
+            dataset.report.n_increments * _increment(given, len(dataset.report.variables))
             for given in job.parameter_sets().values()
         )
     elif isinstance(job, GeneratorJob) and isinstance(job.model, ModelTerms):
@@ -378,6 +392,8 @@ def estimated_seconds(job: Job, dataset: Dataset | None) -> float:
 def _increment(parameters: IdentificationParameters, variables: int) -> float:
     if parameters.estimator == "paper":
         return ALGORITHM_1
+    if parameters.with_velocities:
+        variables *= 2
     if variables == 1:
         return ONE_VARIABLE
     library = parameters.library

@@ -16,6 +16,11 @@ from service.web.numbers import measured, plain, power_of_ten
 _EMPTY = Markup("")
 _EQUALS = Markup("<mo>=</mo>")
 _D = Markup("<mspace width='0.12em'></mspace><mi>d</mi>")
+_TENSOR = Markup(
+    "<mo>,</mo><mspace width='0.7em'></mspace><mi>a</mi><mo>=</mo><mi>σ</mi>"
+    "<msup><mi>σ</mi><mi>⊤</mi></msup>"
+)
+_PLUS = Markup('<mo form="infix" lspace="0em" rspace="0.25em">+</mo>')
 _BINDING = {"+": 1, "-": 1, "*": 2}
 
 
@@ -32,28 +37,55 @@ def drift_equation(variable: str, component: Component, *, alone: bool) -> Equat
     return Equation(_left_side("b", (variable,), alone), _right_side(component.terms))
 
 
-def diffusion_equation(pair: str, component: Component, *, alone: bool) -> Equation:
-    """Typeset a(x) = … of the only variable, or a_xy = … of a pair."""
-    names = pair.split(",")
-    return Equation(
-        _left_side("a", names[:1] if alone else names, alone), _right_side(component.terms)
-    )
+def diffusion_equation(pair: str, component: Component, *, where: Sequence[str] = ()) -> Equation:
+    """Typeset a(x) = … as a function of some variables, or a_xy = … of a pair."""
+    names = where or pair.split(",")
+    return Equation(_left_side("a", names, bool(where)), _right_side(component.terms))
 
 
 def general_equation(variables: Sequence[str]) -> Markup:
     """Typeset dx = b dt + σ dW of one variable, or of several."""
     if len(variables) == 1:
         x = variable_name(variables[0])
-        root = Markup("<msqrt><mrow>{}</mrow></msqrt>").format(_of("a", x))
-        noise = Markup("<mo>+</mo>") + root + _D + _name("W")
+        noise = Markup("<mo>+</mo>") + _root_of(_of("a", x)) + _D + _name("W")
         return _math(_D + x + _EQUALS + _of("b", x) + _D + _name("t") + noise)
     x = _name("𝐱")
     noise = Markup("<mo>+</mo>") + _of("σ", x) + _D + _name("𝐖")
-    tensor = Markup(
-        "<mo>,</mo><mspace width='0.7em'></mspace><mi>a</mi><mo>=</mo><mi>σ</mi>"
-        "<msup><mi>σ</mi><mi>⊤</mi></msup>"
+    return _math(_D + x + _EQUALS + _of("𝐛", x) + _D + _name("t") + noise + _TENSOR)
+
+
+def moving_equation(positions: Sequence[str], velocities: Sequence[str]) -> Markup:
+    """Typeset dx = v dt, dv = F dt + σ dW of positions and their velocities."""
+    alone = len(positions) == 1
+    x = variable_name(positions[0]) if alone else _name("𝐱")
+    v = variable_name(velocities[0]) if alone else _name("𝐯")
+    where = x + Markup("<mo>,</mo>") + v
+    apart = Markup("<mo>,</mo><mspace width='0.7em'></mspace>")
+    if alone:
+        noise = _root_of(_of("a", where)) + _D + _name("W")
+    else:
+        noise = _of("σ", where) + _D + _name("𝐖") + _TENSOR
+    force = _of("F" if alone else "𝐅", where) + _D + _name("t") + Markup("<mo>+</mo>") + noise
+    return _math(_D + x + _EQUALS + v + _D + _name("t") + apart + _D + v + _EQUALS + force)
+
+
+def motion_equations(
+    position: str, velocity: str, force: Component, *, alone: bool
+) -> tuple[Equation, Equation]:
+    """Typeset dx = v dt, and dv = (…) dt + … dW of one position."""
+    x, v = variable_name(position), variable_name(velocity)
+    time = _D + _name("t")
+    index = Markup("<msub><mrow>{}</mrow><mrow>{}</mrow></msub>")
+    noise = _root_of(_name("a")) + _D + _name("W")
+    if not alone:
+        noise = index.format(_bracketed(_name("σ") + _D + _name("𝐖"), True), v)
+    terms = list(_right_side(force.terms))
+    terms[0] = _math(Markup("<mo>(</mo>")) + terms[0]
+    terms[-1] += _math(Markup("<mo>)</mo>") + time)
+    return (
+        Equation(_math(_D + x + _EQUALS), (_math(v + time),)),
+        Equation(_math(_D + v + _EQUALS), (*terms, _math(_PLUS + noise))),
     )
-    return _math(_D + x + _EQUALS + _of("𝐛", x) + _D + _name("t") + noise + tensor)
 
 
 def term(text: str) -> Markup:
@@ -62,7 +94,9 @@ def term(text: str) -> Markup:
 
 
 def variable_name(name: str) -> Markup:
-    """Typeset `x`, or x with its index."""
+    """Typeset `x`, or x with its index; `v_x` is a velocity with its position."""
+    if name.startswith("v_") and name.strip("v_"):
+        return Markup("<msub><mi>v</mi>{}</msub>").format(variable_name(name[2:]))
     if name[1:].isdecimal():
         return Markup("<msub><mi>{}</mi><mn>{}</mn></msub>").format(name[:1], name[1:])
     return Markup("<mi>{}</mi>").format(name)
@@ -108,6 +142,10 @@ def _name(letter: str) -> Markup:
 def _of(letter: str, argument: Markup) -> Markup:
     """Typeset a function of its argument, such as b(x)."""
     return _name(letter) + _bracketed(argument, True)
+
+
+def _root_of(inside: Markup) -> Markup:
+    return Markup("<msqrt><mrow>{}</mrow></msqrt>").format(inside)
 
 
 def _left_side(letter: str, names: Sequence[str], alone: bool) -> Markup:

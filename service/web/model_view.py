@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator
 
+from markupsafe import Markup
+
 from contract.results import IdentificationResult, ModelResult, Stationary
 from service.web import mathml, sentences
 from service.web.numbers import Units, with_interval
 from service.web.plots.checks import check_plots, selection_plots
 from service.web.plots.dynamics import dynamics_plots, place
 from service.web.plots.model import ROUNDING, cleaned, model_plots
+from service.web.plots.phase import section_plots
 from service.web.plots.plane import plane_plots
 from service.web.plots.plot import Plot, PlotGroup
 from service.web.result_view import Figure, ResultView, data_in_words
@@ -37,7 +40,7 @@ def model_view(result: ModelResult) -> ResultView:
         groups=groups,
         tables=list(tables(result, units)),
         more={
-            "general": mathml.general_equation(list(result.model.drift)),
+            "general": general_equation(result),
             "equations": equations(result),
             "columns": _columns(result),
             "reason": sentences.without_distribution(result.generator.reason),
@@ -51,13 +54,15 @@ def model_view(result: ModelResult) -> ResultView:
 
 
 def _columns(result: ModelResult) -> dict[str, str]:
-    """Return the column of each variable that is called by another word."""
+    """Return the column of each variable with another name, and what velocities are."""
     described = result.data.variables if isinstance(result, IdentificationResult) else ()
-    return {
+    columns = {
         str(v["name"]): column
         for v in described
         if (column := v.get("column")) not in (None, v["name"]) and column is not None
     }
+    velocities = sentences.positions_of(result.model)
+    return columns | {v: f"the velocity of {x}" for v, x in velocities.items()}
 
 
 def groups_of(result: ModelResult) -> list[PlotGroup]:
@@ -66,6 +71,9 @@ def groups_of(result: ModelResult) -> list[PlotGroup]:
     first, more = [], []
     if len(variables) == 1:
         first = list(model_plots(result, units))
+    elif result.model.order == 2:
+        drawn = list(plane_plots(result, units, variables))
+        first, more = [*drawn[:2], *section_plots(result, units)], drawn[2:]
     else:
         drawn = list(plane_plots(result, units, variables))
         first, more = drawn[:MAIN_PLOTS], drawn[MAIN_PLOTS:]
@@ -88,17 +96,31 @@ def plots_of(result: ModelResult) -> list[Plot]:
     return [plot for group in groups_of(result) for plot in group.plots]
 
 
+def general_equation(result: ModelResult) -> Markup:
+    """Typeset the kind of equation that the model is."""
+    velocities = sentences.positions_of(result.model)
+    if velocities:
+        return mathml.moving_equation(list(velocities.values()), list(velocities))
+    return mathml.general_equation(list(result.model.drift))
+
+
 def equations(result: ModelResult) -> list[mathml.Equation]:
     """List the equations of drift and diffusion; pairs without diffusion are left out."""
-    alone = len(result.model.drift) == 1
-    made = [
-        mathml.drift_equation(name, component, alone=alone)
-        for name, component in result.model.drift.items()
-    ]
+    drift, velocities = result.model.drift, sentences.positions_of(result.model)
+    alone = len(drift) == 1 or len(velocities) == 1
+    if velocities:
+        made = [
+            equation
+            for v, x in velocities.items()
+            for equation in mathml.motion_equations(x, v, drift[v], alone=alone)
+        ]
+    else:
+        made = [mathml.drift_equation(name, c, alone=alone) for name, c in drift.items()]
     for pair, component in result.model.diffusion.items():
         one, _, other = pair.partition(",")
         if one == other or any(t.active and t.value for t in component.terms):
-            made.append(mathml.diffusion_equation(pair, component, alone=alone))
+            where = tuple(drift) if alone else ()
+            made.append(mathml.diffusion_equation(pair, component, where=where))
     return made
 
 

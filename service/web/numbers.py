@@ -144,11 +144,15 @@ LONGEST_LABEL = 24
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """Units and labels by variable, and the unit of time."""
+    """Units and labels by variable, and the unit of time.
+
+    positions   position of each velocity that is a variable
+    """
 
     state: Mapping[str, str | None]
     time: str | None = None
     labels: Mapping[str, str | None] = field(default_factory=dict)
+    positions: Mapping[str, str] = field(default_factory=dict)
 
     def label(self, name: str) -> str:
         """Return the variable, with its column where that has another name: `S_P: S&P`."""
@@ -156,28 +160,42 @@ class Units:
         return name if label == name else f"{name}: {label[:LONGEST_LABEL]}"
 
     def of_variable(self, name: str) -> str | None:
-        """Return the unit [state]."""
-        return self.state.get(name)
+        """Return the unit [state]; of a velocity [state/time]."""
+        unit = self._length(name)
+        return self._per_time(unit, 1) if name in self.positions else unit
 
     def drift(self, name: str) -> str | None:
-        """Return the unit [state/time]."""
-        unit = self.state.get(name)
-        return f"{_grouped(unit)}/{_grouped(self.time)}" if unit and self.time else None
+        """Return the unit [state/time]; of a velocity, whose drift is a force, [state/time²]."""
+        return self._per_time(self._length(name), 1 + (name in self.positions))
 
     def diffusion(self, one: str, other: str) -> str | None:
-        """Return the unit [state²/time]."""
-        first, second = self.state.get(one), self.state.get(other)
-        if not (first and second and self.time):
+        """Return the unit [state²/time]; of two velocities [state²/time³]."""
+        first, second = self._length(one), self._length(other)
+        if not (first and second):
             return None
         product = (
             f"{_grouped(first)}²" if first == second else f"{_grouped(first)} {_grouped(second)}"
         )
-        return f"{product}/{_grouped(self.time)}"
+        power = 1 + (one in self.positions) + (other in self.positions)
+        return self._per_time(product, power, product=True)
 
     def density(self, name: str) -> str | None:
-        """Return the unit [1/state]."""
-        unit = self.state.get(name)
-        return f"1/{_grouped(unit)}" if unit else None
+        """Return the unit [1/state]; of a velocity [time/state]."""
+        unit = self._length(name)
+        if name not in self.positions or not unit:
+            return f"1/{_grouped(unit)}" if unit else None
+        return f"{_grouped(self.time)}/{_grouped(unit)}" if self.time else None
+
+    def _length(self, name: str) -> str | None:
+        """Return the unit of a variable, or of a velocity's position."""
+        return self.state.get(self.positions.get(name, name))
+
+    def _per_time(self, unit: str | None, power: int, *, product: bool = False) -> str | None:
+        """Write a unit over a power of that of time; a product needs no parentheses."""
+        if not unit or not self.time:
+            return None
+        times = "" if power == 1 else str(power).translate(_SUPERSCRIPTS)
+        return f"{unit if product else _grouped(unit)}/{_grouped(self.time)}{times}"
 
     def circulation(self, names: Sequence[str]) -> str | None:
         """Return the unit [state²/time]; two variables only."""

@@ -1,9 +1,10 @@
 """Sentences about datasets and results."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from contract.datasets import Dataset
-from contract.results import DataSummary, IdentificationResult, ModelResult
+from contract.results import DataSummary, IdentificationResult, Model, ModelResult
 from contract.rolling import RollingResult
 from service.web.numbers import Units, count, exact, percent
 
@@ -25,7 +26,13 @@ def units_of_result(result: ModelResult) -> Units:
     """Return the units of a result's data; a model given by its terms has none."""
     if not isinstance(result, IdentificationResult):
         return Units(dict.fromkeys(result.model.drift))
-    return units_of_data(result.data)
+    return replace(units_of_data(result.data), positions=positions_of(result.model))
+
+
+def positions_of(model: Model) -> dict[str, str]:
+    """Return the position of each velocity; empty for a model of first order."""
+    names = list(model.drift)
+    return dict(zip(names[len(names) // 2 :], names, strict=False)) if model.order == 2 else {}
 
 
 def units_of_data(data: DataSummary) -> Units:

@@ -9,6 +9,7 @@ from contract.sweep import SweepResult
 from service.web.forms import labels
 from service.web.numbers import count, with_interval
 from service.web.result_view import ResultView, data_in_words
+from service.web.sentences import positions_of
 from service.web.tables import Table, inverted
 
 
@@ -44,10 +45,13 @@ def sets_of_parameters(result: SweepResult) -> Table:
         if item.model is None or item.generator is None:
             rows.append((put, "–", "–", "–", "–" if item.error is None else item.error.detail))
             continue
+        # The drift of a position is its velocity.
+        known = positions_of(item.model).values()
         drift, diffusion = (
             "; ".join(
                 f"{name}: {component.expression}" if len(of) > 1 else component.expression
                 for name, component in of.items()
+                if name not in known
             )
             for of in (item.model.drift, item.model.diffusion)
         )

@@ -12,10 +12,11 @@ from contract.results import (
     Eigenvalue,
     FixedPoint,
     IdentificationResult,
+    Model,
     ModelResult,
     Stationary,
 )
-from service.web import mathml
+from service.web import mathml, sentences
 from service.web.numbers import Units, count, measured, percent, plain, power_of_ten, with_interval
 from service.web.plots.dynamics import place
 from service.web.plots.model import ROUNDING, cleaned, smallest
@@ -51,9 +52,8 @@ def tables(result: ModelResult, units: Units) -> Iterator[Table]:
 
 def _coefficients(result: ModelResult) -> Table:
     rows: list[tuple[str | Markup, ...]] = []
-    for kind, components in (("drift", result.model.drift), ("diffusion", result.model.diffusion)):
-        for key, component in components.items():
-            rows += _terms(f"{kind} {key}", component)
+    for name, component in components_of(result.model):
+        rows += _terms(name, component)
     left_out = sum(
         not t.active
         for c in (*result.model.drift.values(), *result.model.diffusion.values())
@@ -70,6 +70,19 @@ def _coefficients(result: ModelResult) -> Table:
         "probability",
     )
     return Table("coefficients", "Coefficients", headings, tuple(rows), said if left_out else "")
+
+
+def components_of(model: Model) -> Iterator[tuple[str, Component]]:
+    """Yield every component that was estimated, with its name: `drift x`, `diffusion x,x`.
+
+    The drift of a velocity is a force; that of its position is known.
+    """
+    velocities = sentences.positions_of(model)
+    for key, component in model.drift.items():
+        if key not in velocities.values():
+            yield f"{'force' if velocities else 'drift'} {key}", component
+    for key, component in model.diffusion.items():
+        yield f"diffusion {key}", component
 
 
 def _terms(of: str, component: Component) -> Iterator[tuple[str | Markup, ...]]:

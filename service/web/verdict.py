@@ -63,7 +63,8 @@ class _Rule:
 
 
 def _with_residuals(result: IdentificationResult) -> bool:
-    return result.diagnostics.residuals.kurtosis is not None
+    """Return whether the residuals are tested; those of a model of second order are not."""
+    return result.model.order == 1 and result.diagnostics.residuals.kurtosis is not None
 
 
 def _with_tests(result: IdentificationResult) -> bool:

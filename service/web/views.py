@@ -24,7 +24,7 @@ from service.web.numbers import Units, count, exact, plain, with_error
 from service.web.plots.paths import path_plots
 from service.web.plots.plot import SERIES, Axis, Layer, Layers, Plot, Style
 from service.web.site import assets, bundle, hash_of, rendered
-from service.web.tables import Table
+from service.web.tables import Table, components_of
 
 COLOURS = 5
 """Largest number of segments that are drawn in different colours; more of them share one."""
@@ -299,7 +299,6 @@ def coefficients_table(first: ModelResult, second: ModelResult) -> Table:
 
 def _by_term(result: ModelResult) -> dict[tuple[str, str], Term]:
     found = {}
-    for kind, components in (("drift", result.model.drift), ("diffusion", result.model.diffusion)):
-        for key, component in components.items():
-            found.update({(f"{kind} {key}", t.term): t for t in component.terms if t.active})
+    for name, component in components_of(result.model):
+        found.update({(name, t.term): t for t in component.terms if t.active})
     return found

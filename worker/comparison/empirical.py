@@ -19,6 +19,8 @@ JOINT_BINS = 32
 RESIDUAL_BINS, RESIDUAL_END = 48, 6.0
 LONGEST_STEP = 3.0
 """Longest increment in median steps: a longer one says little about the drift where it began."""
+EVEN = 0.01
+"""Relative difference of two steps up to which they are equal."""
 FEW = 10
 """Number of increments below which a bin has no estimate."""
 
@@ -58,7 +60,8 @@ class Observed:
 
     n_samples        number of samples used
     histograms       of each variable
-    residuals        of each variable, (Δx − b Δt) / √(a Δt + 2s²) with measurement noise s²
+    residuals        of each variable, (Δx − b Δt) / √(a Δt + 2s²) with measurement noise s²; of a
+                     model of second order of each velocity, (Δ²x − F Δt²) / √(⅔a Δt³ + 6s²)
     kramers_moyal    of one variable
     joint_edges      of the bins of two variables
     joint_counts     (JOINT_BINS, JOINT_BINS) of two variables
@@ -79,6 +82,7 @@ def observe(
     step: float,
     most: int = MOST,
     noise: Sequence[float] = (),
+    order: int = 1,
 ) -> Observed:
     """Return histograms and moments of up to `most` samples.
 
@@ -90,6 +94,7 @@ def observe(
     step : median sampling interval of the record [time]
     most : number of samples used at most
     noise : variances of the measurement noise, where the model was corrected for it [state²]
+    order : order of the model; of order 2, the record's variables are positions and velocities
     """
     periods = process.periods
     x, dx, dt = _increments(data, step, periods, most)
@@ -102,7 +107,11 @@ def observe(
     )
     starts = np.isfinite(dt)
     variances = np.array(noise, dtype=np.float64) if noise else np.zeros(len(where))
-    residuals = tuple(_residuals(x[starts], dx[starts], dt[starts], process, variances))
+    residuals = tuple(
+        _second_residuals(x, dx, dt, process, variances)
+        if order == 2
+        else _residuals(x[starts], dx[starts], dt[starts], process, variances)
+    )
     moments, edges, counts = None, None, None
     if len(where) == 1:
         state, change, time = places[0], dx[:, 0], dt
@@ -156,9 +165,34 @@ def _residuals(
             (dx[:, k] - b[:, k] * dt) / np.sqrt(a[:, k, k] * dt + 2 * noise[k])
             for k in range(x.shape[1])
         ]
-    return [
-        _histogram(u[np.isfinite(u)], -RESIDUAL_END, RESIDUAL_END, RESIDUAL_BINS) for u in found
-    ]
+    return [_standardised(u) for u in found]
+
+
+def _second_residuals(
+    x: Floats, dx: Floats, dt: Floats, process: DiffusionProcess, noise: Floats
+) -> list[Bins]:
+    """Return histograms of second differences of each position less the force, where steps agree.
+
+    Kicks of diffusion a give second differences the variance ⅔ a Δt³.
+    """
+    d = x.shape[1] // 2
+    even = np.zeros(len(dt), dtype=bool)
+    even[1:] = np.abs(dt[1:] - dt[:-1]) <= EVEN * dt[:-1]
+    middle = np.flatnonzero(even)
+    at, step = x[middle], dt[middle]
+    with np.errstate(all="ignore"):
+        force, a = process.drift(at)[:, d:], process.diffusion(at)[:, d:, d:]
+        found = [
+            (dx[middle, k] - dx[middle - 1, k] - force[:, k] * step**2)
+            / np.sqrt(2 / 3 * a[:, k, k] * step**3 + 6 * noise[k])
+            for k in range(d)
+        ]
+    return [_standardised(u) for u in found]
+
+
+def _standardised(residuals: Floats) -> Bins:
+    seen = residuals[np.isfinite(residuals)]
+    return _histogram(seen, -RESIDUAL_END, RESIDUAL_END, RESIDUAL_BINS)
 
 
 def _kramers_moyal(x: Floats, dx: Floats, dt: Floats, edges: Floats, noise: float) -> KramersMoyal:

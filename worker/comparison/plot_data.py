@@ -1,6 +1,6 @@
 """Curves, fields and data to be drawn of a model, and the intervals on which they are drawn."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +22,8 @@ ARROWS = 17
 """Number of arrows along each of two coordinates."""
 MOST = 1000
 """Number of sampled models from which a band is taken."""
+STEP = 1e-3
+"""Velocities between which the friction is a difference, in ends of their range."""
 MARGIN = 0.05
 """Margin on each side, as a share of the data's range."""
 MASS = 1e-4
@@ -42,16 +44,18 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curves:
-    """Drift and diffusion of one coordinate.
+    """Drift and diffusion of one coordinate, or on a section of the phase plane.
 
     grid        (n,) [state]
-    drift       [state/time]
-    diffusion   [state²/time]
+    drift       [state/time]; on a section the force [state/time²]
+    diffusion   [state²/time]; on a section that of the velocity [state²/time³]
+    friction    on a section [1/time]; None without velocity
     """
 
     grid: Floats
     drift: Curve
     diffusion: Curve
+    friction: Curve | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,12 +96,42 @@ def curves_of(
     """
     grid = np.linspace(*where, POINTS)
     x = grid[:, None]
-    with np.errstate(all="ignore"):
-        b, a = process.drift(x)[:, 0], process.diffusion(x)[:, 0, 0]
-    bands: tuple[Floats | None, Floats | None] = (None, None)
-    if draws is not None and len(draws):
-        bands = _bands(draws, grid, (b, a), confidence)
-    return Curves(grid, Curve(b, bands[0]), Curve(a, bands[1]))
+
+    def tables(of: DiffusionProcess) -> tuple[Floats, ...]:
+        return of.drift(x)[:, 0], of.diffusion(x)[:, 0, 0]
+
+    return Curves(grid, *_with_bands(process, draws, tables, confidence))
+
+
+def section_of(
+    process: DiffusionProcess,
+    draws: DrawnModels[Any] | None,
+    where: Sequence[Range],
+    confidence: float = 0.95,
+) -> Curves:
+    """Evaluate force, diffusion and friction of one position at rest, over an interval.
+
+    Parameters
+    ----------
+    process : process of a position and its velocity
+    draws : models drawn around the estimate; None where there are none
+    where : interval of the position [state], and of the velocity [state/time]
+    confidence : share of the draws that the band holds at each point
+    """
+    grid = np.linspace(*where[0], POINTS)
+    at_rest = np.column_stack([grid, np.zeros(POINTS)])
+    # Of a force v³ that is as large as friction at the range's end, the difference errs by 1e-6.
+    moving = np.array([0.0, STEP * max(map(abs, where[1]))])
+
+    def tables(of: DiffusionProcess) -> tuple[Floats, ...]:
+        slowed = of.drift(at_rest - moving) - of.drift(at_rest + moving)
+        return (
+            of.drift(at_rest)[:, 1],
+            of.diffusion(at_rest)[:, 1, 1],
+            slowed[:, 1] / (2 * moving[1]),
+        )
+
+    return Curves(grid, *_with_bands(process, draws, tables, confidence))
 
 
 def drift_field(process: DiffusionProcess, where: Sequence[Range]) -> DriftField:
@@ -109,25 +143,28 @@ def drift_field(process: DiffusionProcess, where: Sequence[Range]) -> DriftField
     return DriftField((first, second), values)
 
 
-def _bands(
-    draws: DrawnModels[Any], grid: Floats, curves: tuple[Floats, Floats], confidence: float
-) -> tuple[Floats, Floats]:
-    """Return the central intervals (2, n) of drift and diffusion, widened to the curves (n,)."""
-    tail = (1 - confidence) / 2
-    # Both are linear in the coefficients.
-    functions = [draws.process_at(unit) for unit in np.eye(len(draws.centre))]
-    x = grid[:, None]
+def _with_bands(
+    process: DiffusionProcess,
+    draws: DrawnModels[Any] | None,
+    tables: Callable[[DiffusionProcess], tuple[Floats, ...]],
+    confidence: float,
+) -> tuple[Curve, ...]:
+    """Return functions of a process on a grid, with central intervals widened to them.
+
+    tables   takes the functions (n,) of a process, which are linear in the coefficients
+    """
     with np.errstate(all="ignore"):
-        tables = [f.drift(x)[:, 0] for f in functions], [f.diffusion(x)[:, 0, 0] for f in functions]
-        ends = [
-            np.quantile(draws.coefficients[:MOST] @ np.array(table), [tail, 1 - tail], axis=0)
-            for table in tables
-        ]
-    b, a = (
-        np.stack([np.minimum(low, curve), np.maximum(high, curve)])
-        for (low, high), curve in zip(ends, curves, strict=True)
-    )
-    return b, a
+        curves = tables(process)
+        if draws is None or not len(draws):
+            return tuple(Curve(curve, None) for curve in curves)
+        units = [tables(draws.process_at(unit)) for unit in np.eye(len(draws.centre))]
+    tail = (1 - confidence) / 2
+    found = []
+    for curve, table in zip(curves, zip(*units, strict=True), strict=True):
+        drawn = draws.coefficients[:MOST] @ np.array(table)
+        low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
+        found.append(Curve(curve, np.stack([np.minimum(low, curve), np.maximum(high, curve)])))
+    return tuple(found)
 
 
 def of_answer(
@@ -156,15 +193,17 @@ def of_answer(
         ends[0] = circle
     variances = answer.noise_variances or {}
     noise = [max(variances.get(name, 0.0), 0.0) for name in answer.drift]
-    observed = observe(data, process, ends, scales[0].time, noise=noise)
-    drawn = _model(process, ends, answer.draws, confidence)
+    observed = observe(data, process, ends, scales[0].time, noise=noise, order=answer.order)
+    drawn = _model(process, ends, answer.draws, confidence, answer.order)
     return replace(drawn, observed=observed)
 
 
-def of_terms(process: DiffusionProcess, generator: GeneratorReport) -> Picture:
+def of_terms(process: DiffusionProcess, generator: GeneratorReport, order: int = 1) -> Picture:
     """Draw a model given by its terms where its stationary density or its fixed points are."""
     ends = _drawn_ranges(generator)
-    return Picture() if ends is None or len(ends) != process.dimension else _model(process, ends)
+    if ends is None or len(ends) != process.dimension:
+        return Picture()
+    return _model(process, ends, order=order)
 
 
 def _model(
@@ -172,10 +211,14 @@ def _model(
     ends: Sequence[Range],
     draws: DrawnModels[Any] | None = None,
     confidence: float = 0.95,
+    order: int = 1,
 ) -> Picture:
     if process.dimension == 1:
         return Picture(curves=curves_of(process, draws, ends[0], confidence))
-    return Picture(field=drift_field(process, ends)) if process.dimension == 2 else Picture()
+    if process.dimension > 2:
+        return Picture()
+    section = section_of(process, draws, ends, confidence) if order == 2 else None
+    return Picture(curves=section, field=drift_field(process, ends))
 
 
 def _around(scales: Scales, bounds: Range, period: float | None) -> Range:

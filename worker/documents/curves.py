@@ -1,5 +1,7 @@
 """The parts of a result document that are drawn: curves, drift field and observations."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,8 +18,9 @@ def curves_document(curves: Curves | None) -> pictures.Curves | None:
     """Write drift and diffusion on a grid of one variable."""
     if curves is None:
         return None
+    friction = None if curves.friction is None else _curve(curves.friction)
     drift, diffusion = _curve(curves.drift), _curve(curves.diffusion)
-    return written(pictures.Curves, curves, drift=drift, diffusion=diffusion)
+    return written(pictures.Curves, curves, drift=drift, diffusion=diffusion, friction=friction)
 
 
 def field_document(field: DriftField | None) -> pictures.DriftField | None:
@@ -27,8 +30,12 @@ def field_document(field: DriftField | None) -> pictures.DriftField | None:
     return written(pictures.DriftField, field)
 
 
-def observed_document(observed: Observed) -> pictures.Observed:
-    """Write histograms and Kramers–Moyal moments of the data, of any number of variables."""
+def observed_document(observed: Observed, variables: Sequence[str] = ()) -> pictures.Observed:
+    """Write histograms and Kramers–Moyal moments of the data.
+
+    variables   names of the variables; default: x, y, z, …
+    """
+    names = tuple(variables) or tuple(variable_name(k) for k in range(len(observed.histograms)))
     joint = None
     if observed.joint_edges is not None:
         edges, counts = plain(observed.joint_edges), plain(observed.joint_counts)
@@ -36,8 +43,9 @@ def observed_document(observed: Observed) -> pictures.Observed:
     moments = observed.kramers_moyal
     return pictures.Observed(
         n_samples=observed.n_samples,
-        histograms=_bins(observed.histograms),
-        residuals=_bins(observed.residuals),
+        histograms=_bins(names, observed.histograms),
+        # Of positions whose velocities are variables there are none.
+        residuals=_bins(names[-len(observed.residuals) :], observed.residuals),
         kramers_moyal=None if moments is None else _kramers_moyal(moments),
         joint_histogram=joint,
     )
@@ -60,5 +68,7 @@ def _kramers_moyal(moments: KramersMoyal) -> pictures.KramersMoyal:
     )
 
 
-def _bins(by_variable: tuple[Bins, ...]) -> dict[str, pictures.Bins]:
-    return {variable_name(k): written(pictures.Bins, bins) for k, bins in enumerate(by_variable)}
+def _bins(names: Sequence[str], by_variable: tuple[Bins, ...]) -> dict[str, pictures.Bins]:
+    return {
+        name: written(pictures.Bins, bins) for name, bins in zip(names, by_variable, strict=True)
+    }

@@ -1,6 +1,6 @@
 """The part of the result document about the analysis of a generator, in any geometry."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -52,12 +52,15 @@ Floats = NDArray[np.float64]
 
 
 NONE = Intervals({})
+Names = Callable[[int], str]
+"""Name of each variable, by its index."""
 
 
 def analysis_of(
     report: GeneratorReport,
     intervals: Intervals | None,
     transitions: Sequence[tuple[int, int] | None] = (),
+    variables: Sequence[str] = (),
 ) -> results.GeneratorAnalysis:
     """Write everything that the report says, with intervals where there are any.
 
@@ -66,11 +69,13 @@ def analysis_of(
     report : analysis of the generator
     intervals : confidence intervals; None without sampled models
     transitions : transitions of each passage in the data, and back; empty without data
+    variables : names of the variables; default: x, y, z, …
     """
     spread = intervals or NONE
+    names: Names = variables.__getitem__ if variables else variable_name
     passages = (
         *(_passage(p, spread, "passages", i) for i, p in enumerate(report.passages)),
-        *(_between(p, spread, "between", i) for i, p in enumerate(report.between)),
+        *(_between(p, names, spread, "between", i) for i, p in enumerate(report.between)),
     )
     seen = transitions or (None,) * len(passages)
     return results.GeneratorAnalysis(
@@ -86,8 +91,8 @@ def analysis_of(
         unseen_mass=report.unseen_mass,
         spectrum=_spectrum(report, spread),
         stationary=_stationary(report, spread),
-        autocorrelation=_autocorrelation(report, spread),
-        power_spectrum=_power_spectrum(report, spread),
+        autocorrelation=_autocorrelation(report, names, spread),
+        power_spectrum=_power_spectrum(report, names, spread),
         fixed_points=fixed_points_of(report, spread),
         barriers=barriers_of(report, spread),
         passages=tuple(
@@ -95,7 +100,7 @@ def analysis_of(
             for p, n in zip(passages, seen, strict=True)
         ),
         committors=tuple(
-            _committor(c, spread, "committors", i) for i, c in enumerate(report.committors)
+            _committor(c, names, spread, "committors", i) for i, c in enumerate(report.committors)
         ),
         exits=tuple(_exit(e, spread, "exits", i) for i, e in enumerate(report.exits)),
         effective_potential=potential_of(report, spread),
@@ -211,7 +216,9 @@ def _exit(exit_: Exit, spread: Intervals, *path: str | int) -> results.Exit:
     )
 
 
-def _autocorrelation(report: GeneratorReport, spread: Intervals) -> results.Autocorrelation | None:
+def _autocorrelation(
+    report: GeneratorReport, names: Names, spread: Intervals
+) -> results.Autocorrelation | None:
     correlations = report.correlations
     if correlations is None:
         return None
@@ -219,38 +226,40 @@ def _autocorrelation(report: GeneratorReport, spread: Intervals) -> results.Auto
         return results.Autocorrelation(reason=correlations.sentence)
     return results.Autocorrelation(
         lags=array(correlations.lags),
-        values=_by_variable(correlations.autocorrelation),
+        values=_by_variable(correlations.autocorrelation, names),
         values_ci=_bands_by_variable(
-            correlations.autocorrelation, spread, "correlations", "autocorrelation"
+            correlations.autocorrelation, names, spread, "correlations", "autocorrelation"
         ),
         integrated_time={
-            variable_name(i): _estimate(time, spread, "correlations", "integrated_times", i)
+            names(i): _estimate(time, spread, "correlations", "integrated_times", i)
             for i, time in enumerate(correlations.integrated_times)
         },
     )
 
 
-def _power_spectrum(report: GeneratorReport, spread: Intervals) -> results.PowerSpectrum | None:
+def _power_spectrum(
+    report: GeneratorReport, names: Names, spread: Intervals
+) -> results.PowerSpectrum | None:
     correlations = report.correlations
     if not isinstance(correlations, Correlations):
         return None
     return results.PowerSpectrum(
         frequencies=array(correlations.frequencies),
-        values=_by_variable(correlations.power_spectrum),
+        values=_by_variable(correlations.power_spectrum, names),
         values_ci=_bands_by_variable(
-            correlations.power_spectrum, spread, "correlations", "power_spectrum"
+            correlations.power_spectrum, names, spread, "correlations", "power_spectrum"
         ),
     )
 
 
-def _by_variable(rows: Floats) -> dict[str, results.Array]:
-    return {variable_name(i): array(row) for i, row in enumerate(rows) if np.isfinite(row).any()}
+def _by_variable(rows: Floats, names: Names) -> dict[str, results.Array]:
+    return {names(i): array(row) for i, row in enumerate(rows) if np.isfinite(row).any()}
 
 
 def _bands_by_variable(
-    rows: Floats, spread: Intervals, *path: str
+    rows: Floats, names: Names, spread: Intervals, *path: str
 ) -> dict[str, tuple[results.Array, results.Array]]:
-    bands = {variable_name(i): spread.band(*path, i) for i in range(len(rows))}
+    bands = {names(i): spread.band(*path, i) for i in range(len(rows))}
     return {
         name: (array(band[0]), array(band[1])) for name, band in bands.items() if band is not None
     }
@@ -277,10 +286,12 @@ def _passage(passage: Passage, spread: Intervals, *path: str | int) -> results.P
     )
 
 
-def _between(passage: SpatialPassage, spread: Intervals, *path: str | int) -> results.Passage:
+def _between(
+    passage: SpatialPassage, names: Names, spread: Intervals, *path: str | int
+) -> results.Passage:
     return results.Passage(
-        from_=_place(passage.start),
-        to=_place(passage.to),
+        from_=_place(passage.start, names),
+        to=_place(passage.to, names),
         mean_time=_estimate(passage.mean_time, spread, *path, "mean_time"),
         kramers=results.Estimate(value=None, reason="the formula is given for one variable"),
         standard_deviation=None
@@ -289,8 +300,11 @@ def _between(passage: SpatialPassage, spread: Intervals, *path: str | int) -> re
     )
 
 
-def _committor(committor: Committor, spread: Intervals, *path: str | int) -> results.Committor:
-    start, to, found = _place(committor.start), _place(committor.to), committor.found
+def _committor(
+    committor: Committor, names: Names, spread: Intervals, *path: str | int
+) -> results.Committor:
+    start, to = _place(committor.start, names), _place(committor.to, names)
+    found = committor.found
     if isinstance(found, Reason):
         return results.Committor(from_=start, to=to, reason=found.sentence)
     return results.Committor(
@@ -302,13 +316,10 @@ def _committor(committor: Committor, spread: Intervals, *path: str | int) -> res
     )
 
 
-def _place(place: Place) -> results.Place:
+def _place(place: Place, names: Names) -> results.Place:
     if not isinstance(place, Region):
         return place
-    ends = {
-        variable_name(i): (number(low), number(high))
-        for i, (low, high) in enumerate(place.intervals)
-    }
+    ends = {names(i): (number(low), number(high)) for i, (low, high) in enumerate(place.intervals)}
     return ends | dict.fromkeys(place.unknown, (None, None))
 
 

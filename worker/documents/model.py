@@ -85,7 +85,8 @@ def selection_of(answer: IdentifiedModel) -> results.Selection:
 
 def diagnostics_of(answer: IdentifiedModel, comparison: Comparison) -> results.Diagnostics:
     """Write how far the answer can be trusted, by variable where there are several."""
-    several = len(answer.drift) > 1
+    # A velocity is no variable of the record, and has neither noise of its own nor other names.
+    several = len(answer.drift) > answer.order
     coverage = answer.coverage
     variances = answer.noise_variances
     moments = answer.residuals

@@ -1,5 +1,6 @@
 """Parts of results that several kinds of job share; a missing part is null with a reason."""
 
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -16,11 +17,11 @@ from worker.identification.findings.finding import Finding
 from worker.identification.identified_model import IdentifiedModel
 
 
-def generator_of(analysed: Analysed | None) -> results.GeneratorAnalysis:
-    """Write the analysis of a model, or that none was asked for."""
+def generator_of(analysed: Analysed | None, variables: Sequence[str]) -> results.GeneratorAnalysis:
+    """Write the analysis of a model of some variables, or that none was asked for."""
     if analysed is None:
         return results.GeneratorAnalysis(ergodic=None, reason=MODEL_ONLY)
-    return analysis_of(analysed.generator, analysed.spread, analysed.transitions)
+    return analysis_of(analysed.generator, analysed.spread, analysed.transitions, variables)
 
 
 def all_findings(

@@ -35,6 +35,7 @@ from worker.identification.second_order.phase_space import (
     PhaseSpace,
     force_library,
     measure_phase_space,
+    unwrapped,
 )
 from worker.identification.sums.block_sums import Summing, sums_here
 from worker.identification.sums.window_products import Pair
@@ -116,7 +117,7 @@ def second_order_model(
         residuals={names[d + i]: _moments(found, i) for i in range(d)},
         noise_variances=None
         if settings.measurement_noise == "none"
-        else dict(zip(names, [*variances.tolist(), *(0.0,) * d], strict=True)),
+        else dict(zip(names[:d], variances.tolist(), strict=True)),
         condition=found.condition,
         coverage=None,
         space=space.state,
@@ -239,12 +240,15 @@ def _draws(
     return DrawnModels(drawn.reshape(N_DRAWS, -1), centre.ravel(), supports, process_at)
 
 
-def in_phase_space(data: Trajectories, most: int = 2_000_000) -> Trajectories:
+def in_phase_space(
+    data: Trajectories, periods: tuple[float | None, ...], most: int = 2_000_000
+) -> Trajectories:
     """Add velocities to positions: central secants, for what is drawn and compared.
 
     Parameters
     ----------
     data : positions
+    periods : period of each variable that is an angle [state], else None; those of velocities too
     most : samples of the record that are used at most, in stretches spread over it
     """
     total = int((data.segments[:, 1] - data.segments[:, 0]).sum())
@@ -257,7 +261,8 @@ def in_phase_space(data: Trajectories, most: int = 2_000_000) -> Trajectories:
                 continue
             x = np.asarray(data.states[first:last], dtype=np.float64)
             t = np.asarray(data.times[first:last], dtype=np.float64)
-            v = (x[2:] - x[:-2]) / (t[2:] - t[:-2])[:, None]
+            turned = unwrapped(x, periods[: x.shape[1]])
+            v = (turned[2:] - turned[:-2]) / (t[2:] - t[:-2])[:, None]
             states.append(np.column_stack([x[1:-1], v]))
             times.append(t[1:-1])
             segments.append((taken, taken + len(v), trajectory))

@@ -4,14 +4,14 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from contract.generator import ModelOfJob, ModelTerms
 from contract.jobs import GeneratorJob
 from contract.results import Component, GeneratorResult, Model, Notice, Provenance, Term
 from contract.symbols import Symbols
 from grammar.names import symbols_of
-from grammar.terms import variable_name
+from grammar.terms import names_in_phase_space, variable_name
 from storage.stores import Forgotten, Stores
 from worker import pipeline
 from worker.analysis import Analysed
@@ -29,10 +29,14 @@ from worker.progress import Report
 
 
 class Given(NamedTuple):
-    """A model in standard names, and the symbols of its variables."""
+    """A model in standard names, and the symbols of its variables.
+
+    order   2 where the variables are positions and then their velocities
+    """
 
     model: ModelTerms
     symbols: Symbols
+    order: Literal[1, 2] = 1
     warnings: tuple[Notice, ...] = ()
 
     def periods(self, job: GeneratorJob) -> Mapping[str, float]:
@@ -50,9 +54,15 @@ def model_of(tenant: str, job: GeneratorJob, stores: Stores) -> Iterator[Given]:
 
 
 def in_standard_names(model: ModelTerms) -> Given:
-    """Rename the variables of a model x, y, z, … Raises JobProblem where it names others."""
+    """Rename the variables of a model x, y, z, … Raises JobProblem where it names others.
+
+    Positions and velocities are renamed x, v; several x, y, … and vx, vy, …
+    """
     names = [variable_name(i) for i in range(len(model.drift))]
     own = names if set(model.drift) == set(names) else list(model.drift)
+    moving = () if own is names else velocities_of(model)
+    if moving:
+        names, own = list(names_in_phase_space(len(moving))), [*moving, *moving.values()]
     for place, word, legal in zip(range(len(own)), own, symbols_of(own), strict=True):
         if word != legal:
             detail = f"{word!r} cannot be the name of variable {place + 1}"
@@ -81,7 +91,33 @@ def in_standard_names(model: ModelTerms) -> Given:
                 periodic=periods,
             ),
             symbols,
+            2 if moving else 1,
         )
+
+
+def velocities_of(model: ModelTerms) -> dict[str, str]:
+    """Return the velocity of each position; empty for a model that is not of second order.
+
+    It is of second order where the drift of a half of the variables is one of the others each,
+    and only these have noise.
+    """
+    noisy = {
+        name.strip()
+        for pair, terms in model.diffusion.items()
+        if any(terms.values())
+        for name in pair.split(",")
+    }
+    velocities = {
+        name: next(iter(terms))
+        for name, terms in model.drift.items()
+        if name not in noisy
+        and list(terms.values()) == [1.0]
+        and set(terms) <= set(model.drift) - {name}
+    }
+    apart = not set(velocities) & set(velocities.values())
+    whole = {*velocities, *velocities.values()} == set(model.drift)
+    paired = len(model.drift) == 2 * len(velocities)
+    return velocities if apart and whole and paired else {}
 
 
 def _terms(
@@ -99,8 +135,10 @@ def compute(
 ) -> tuple[Analysed, Picture]:
     """Analyse a given model. Raises GeneratorError, IdentificationError."""
     process = process_of(given.model)
-    analysed = pipeline.analyse_terms(process, analysis_settings_of(job.analysis), report)
-    return analysed, plot_data.of_terms(process, analysed.generator)
+    analysed = pipeline.analyse_terms(
+        process, analysis_settings_of(job.analysis), report, tuple(given.model.drift)
+    )
+    return analysed, plot_data.of_terms(process, analysed.generator, given.order)
 
 
 def describe(
@@ -120,8 +158,9 @@ def describe(
             diffusion=_given(model.diffusion, model.periodic),
             periodic=model.periodic,
             domain=model.domain,
+            order=given.order,
         ),
-        generator=generator_of(analysed),
+        generator=generator_of(analysed, tuple(model.drift)),
         curves=curves_document(seen.curves),
         drift_field=field_document(seen.field),
         warnings=tuple(
@@ -159,7 +198,7 @@ def _active_terms(body: bytes) -> Given:
         domain=model["domain"],
         periodic=model["periodic"],
     )
-    return Given(terms, Symbols(model["symbols"]))
+    return Given(terms, Symbols(model["symbols"]), model.get("order", 1))
 
 
 def _active(components: dict[str, Any]) -> dict[str, dict[str, float]]:

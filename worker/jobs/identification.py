@@ -35,7 +35,9 @@ def compute(job: IdentificationJob, record: Record, report: Report, summing: Sum
     asked = analysis_settings_of(job.analysis)
     analysed, comparison = pipeline.analyse_and_compare(answer, record.data, asked, report)
     generator = None if analysed is None else analysed.generator
-    drawn = in_phase_space(record.data) if answer.order == 2 else record.data
+    drawn = record.data
+    if answer.order == 2:
+        drawn = in_phase_space(drawn, answer.process.periods)
     seen = plot_data.of_answer(answer, drawn, generator, job.analysis.confidence)
     return Identified(answer, analysed, comparison, seen)
 
@@ -51,9 +53,11 @@ def describe(
         data=data_of(record.dataset, answer),
         model=model_of(answer, job.parameters, job.analysis.confidence),
         selection=selection_of(answer),
-        generator=generator_of(analysed),
+        generator=generator_of(analysed, tuple(answer.drift)),
         diagnostics=diagnostics_of(answer, comparison),
-        observed=None if seen.observed is None else observed_document(seen.observed),
+        observed=None
+        if seen.observed is None
+        else observed_document(seen.observed, tuple(answer.drift)),
         curves=curves_document(seen.curves),
         drift_field=field_document(seen.field),
         warnings=(*record.dataset.report.warnings, *(warning_of(finding) for finding in findings)),

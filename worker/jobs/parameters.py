@@ -65,7 +65,8 @@ def process_of(model: ModelTerms) -> SymbolicProcess | SymbolicSystem:
         return SymbolicProcess(
             from_terms(b, period), from_terms(a, period), bounds_of(model.domain, "x"), period
         )
-    variables = tuple(variable_name(i) for i in range(len(model.drift)))
+    standard = tuple(variable_name(i) for i in range(len(model.drift)))
+    variables = standard if set(model.drift) == set(standard) else tuple(model.drift)
     periods = tuple(model.periodic.get(v) for v in variables)
     rows = [
         [model.diffusion.get(f"{v},{w}", model.diffusion.get(f"{w},{v}", {})) for w in variables]

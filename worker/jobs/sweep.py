@@ -136,7 +136,7 @@ def _item(
         parameters=dict(variant),
         model=model_of(answer, parameters, confidence),
         selection=selection_of(answer),
-        generator=generator_of(analysed),
+        generator=generator_of(analysed, tuple(answer.drift)),
         diagnostics=diagnostics_of(answer, comparison),
         warnings=tuple(
             warning_of(finding) for finding in all_findings(answer, comparison, analysed)

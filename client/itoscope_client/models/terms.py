@@ -76,6 +76,14 @@ def velocity_name(index: int, n_positions: int) -> str:
     return "v" if n_positions == 1 else f"v{variable_name(index)}"
 
 
+def names_in_phase_space(n_positions: int) -> tuple[str, ...]:
+    """Return the names of positions and then of their velocities: x, v, or x, y, vx, vy."""
+    return (
+        *(variable_name(i) for i in range(n_positions)),
+        *(velocity_name(i, n_positions) for i in range(n_positions)),
+    )
+
+
 @lru_cache(maxsize=4096)
 def parse(text: str, variables: tuple[str, ...] | None = None) -> Tree:
     """Parse a term into its tree. Nothing in the text is ever run as code.

@@ -18,7 +18,8 @@ PassageRequest = TypedDict(
 
 In one variable, between two numbers. In two variables, the target is a region and the start is a
 point or a region; from a region, the time is the mean over the stationary distribution restricted
-to it.
+to it. Of a position and its velocity, two numbers are positions: the path starts at rest, and
+arrives where it first crosses the other number.
 """
 
 
@@ -32,7 +33,8 @@ CommittorRequest = TypedDict(
 )
 """A committor to compute: the probability of reaching `to` before `from`.
 
-Both are numbers in one variable, regions in two [state].
+Both are numbers in one variable, or positions of a model of second order; regions in two variables
+[state].
 """
 
 
@@ -101,7 +103,9 @@ class ModelTerms(TypedDict, total=False):
 
     drift: Required[Mapping[str, Mapping[str, float]]]
     """Drift b: the coefficients of its terms, by variable [state/time]. The variables may have any
-    names; they are x, y, z, … in this order in the result's keys."""
+    names; they are x, y, z, … in this order in the result's keys. A model such as `{"x": {"v": 1},
+    "v": {"x": -4, "v": -1}}`, in which half of the variables are velocities of the others and only
+    these have noise, is of second order: its keys are x and v, or x, y, … and vx, vy, …"""
     diffusion: Required[Mapping[str, Mapping[str, float]]]
     """Diffusion a: the coefficients of its terms, by pair of variables, e.g. `{"x,x": {"1": 0.25}}`
     [state²/time]."""

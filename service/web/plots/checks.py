@@ -19,7 +19,7 @@ def selection_plots(result: IdentificationResult) -> Iterator[Plot]:
     """Draw the score of the best model with each number of terms."""
     layers = Layers()
     paths = [
-        *((f"drift {key}", path) for key, path in result.selection.drift.items()),
+        *((f"drift {key}", path) for key, path in result.selection.drift.items() if path.path),
         *((f"diffusion {key}", path) for key, path in result.selection.diffusion.items()),
     ]
     said = []

@@ -74,7 +74,7 @@ def _curve(name: str, across: Axis, up: Axis, x: Floats, curve: Curve, result: M
     variable = only_variable(result)
     layers.line(f"model {'b' if is_drift else 'a'}({variable})", x, values)
     every = np.concatenate([*shown, [0.0]])
-    span = _padded(float(every.min()), float(every.max()))
+    span = padded(float(every.min()), float(every.max()))
     if not is_drift:
         span = (min(0.0, float(every.min())), span[1])
     ends = f"{plain(x[0], 3)} to {plain(x[-1], 3)}, with values from {_first_last(values)}"
@@ -113,7 +113,7 @@ def _potential(result: ModelResult, across: Axis) -> Iterator[Plot]:
             f"{_within(barrier.height_over_noise_ci)} above the well at {plain(barrier.from_, 3)}."
         )
     title = f"Effective potential Φ({name})"
-    up = Axis(f"Φ({name})", "kT", _padded(low, high))
+    up = Axis(f"Φ({name})", "kT", padded(low, high))
     yield Plot("potential", title, across, up, layers.made, summary)
 
 
@@ -214,6 +214,7 @@ def _first_last(values: np.ndarray) -> str:
     return f"{plain(float(seen[0]), 3)} to {plain(float(seen[-1]), 3)}" if seen.size else "nowhere"
 
 
-def _padded(low: float, high: float, share: float = 0.06) -> tuple[float, float]:
+def padded(low: float, high: float, share: float = 0.06) -> tuple[float, float]:
+    """Return a range with a margin on both sides."""
     margin = share * (high - low) or abs(high) or 1.0
     return low - margin, high + margin

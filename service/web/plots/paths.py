@@ -37,7 +37,9 @@ def path_plots(
     record_of   plots a variable of it
     """
     simulation = _simulation(result, preview)
-    for k, name in enumerate(list(result.model.drift)[:MOST_VARIABLES]):
+    names = list(result.model.drift)
+    positions = names[: len(names) // result.model.order]
+    for k, name in enumerate(positions[:MOST_VARIABLES]):
         across = Axis("time", units.time)
         up = Axis(units.label(name), units.of_variable(name))
         record = None if record_of is None else record_of(name)
@@ -74,6 +76,7 @@ def _simulation(result: ModelResult, preview: DatasetPreview | None) -> dict[str
         return None
     made: dict[str, Any] = {
         "names": names,
+        "positions": len(names) // 2 if result.model.order == 2 else 0,
         "drift": drift,
         "diffusion": diffusion,
         "bounds": [list(result.model.domain.get(name, (None, None))) for name in names],
@@ -99,15 +102,21 @@ def _like_the_record(
         count = min(round(duration / step), MOST_STEPS - steps)
         if count < 1:
             continue
-        start = [(stretch.first or stretch.low)[name][0] for name in names]
+        first = stretch.first or stretch.low
+        # Velocities were not recorded: a path begins at rest.
+        start = [first[name][0] if name in first else 0.0 for name in names]
         stretches.append({"begin": begin, "steps": count, "bins": min(bins, count), "start": start})
         steps += count
     mean = result.diagnostics.measurement_noise_variance or 0.0
     variances = result.diagnostics.measurement_noise_variances
-    noise = [max(variances.get(name, mean), 0.0) for name in names]
+    seen = names[: len(names) // result.model.order]
+    noise = [max(variances.get(name, mean), 0.0) if name in seen else 0.0 for name in names]
     finer = min(max(USUAL_STEPS // max(steps, 1), 1), FINEST)
     found = {"stretches": stretches, "step": step, "finer": finer, "noise": noise}
-    return found | {"scales": [high - low or 1.0 for low, high in result.data.range]}
+    known = {} if result.observed is None else result.observed.histograms
+    reach = [known[name].edges if name in known else (0.0, 1.0) for name in names[len(seen) :]]
+    ends = [*result.data.range, *((edges[0], edges[-1]) for edges in reach)]
+    return found | {"scales": [high - low or 1.0 for low, high in ends]}
 
 
 def _alone(result: ModelResult) -> dict[str, Any] | None:

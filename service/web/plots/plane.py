@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from contract.curves import DriftField
+from contract.curves import DriftField, JointBins
 from contract.results import Committor, ModelResult, Stationary
 from service.web.numbers import Units, plain
 from service.web.plots.dynamics import place
@@ -44,6 +44,12 @@ def _maps(result: ModelResult, units: Units, variables: Sequence[str]) -> Iterat
     title = "Density and drift" if with_density else "Drift"
     layers = Layers()
     _heat(layers, stationary, with_interval=True)
+    if result.model.order == 2:
+        title = f"Phase plane: {title.lower()}"
+        if joint is not None and not with_density:
+            title += " and data"
+            _samples(layers, joint)
+            joint = None
     _drift(layers, field)
     layers.marks("fixed points", *points)
     summary = (
@@ -56,9 +62,7 @@ def _maps(result: ModelResult, units: Units, variables: Sequence[str]) -> Iterat
     yield Plot("density-and-drift", title, *axes, layers.made, summary, square=True)
     if joint is not None:
         layers = Layers()
-        counts = np.array(joint.counts, dtype=float)
-        first, second = map(_ends, joint.edges)
-        layers.heat("samples", first, second, counts, smooth=False)
+        _samples(layers, joint)
         said = f"Two-dimensional histogram of the samples of {variables[0]} and {variables[1]}."
         yield Plot("density-of-data", "Density of the data", *axes, layers.made, said, square=True)
     if stationary is not None and stationary.current is not None and with_density:
@@ -81,6 +85,12 @@ def _map(layers: Layers, name: str, grid: Sequence[Any], values: Any, ends: Any)
     first, second = (numbers(g) for g in grid)
     interval = None if ends is None else (_coarse(array(ends[0])), _coarse(array(ends[1])))
     layers.heat(name, _cells(first), _cells(second), _coarse(array(values)), interval)
+
+
+def _samples(layers: Layers, joint: JointBins) -> None:
+    counts = np.array(joint.counts, dtype=float)
+    first, second = map(_ends, joint.edges)
+    layers.heat("samples", first, second, counts, smooth=False)
 
 
 def _highest(stationary: Stationary, result: ModelResult) -> str:

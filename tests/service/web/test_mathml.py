@@ -89,7 +89,7 @@ def test_a_sum_that_is_one_term_stands_in_brackets() -> None:
 
 def test_a_single_constant_needs_no_brackets_and_no_drift_is_zero() -> None:
     constant = component(Term(term="1", value=0.2577, active=True, std_error=0.0046))
-    assert [text_of(t) for t in mathml.diffusion_equation("x,x", constant, alone=True).terms] == [
+    assert [text_of(t) for t in mathml.diffusion_equation("x,x", constant, where=("x",)).terms] == [
         "0.2577±0.0046"
     ]
     nothing = mathml.drift_equation(

@@ -173,6 +173,7 @@ def path(**changes: Any) -> str:
     stretch = {"begin": 0, "steps": 200_000, "bins": 200_000, "start": [0.0]}
     given = {
         "names": ["x"],
+        "positions": 0,
         "drift": [["*", -1.0, "x"]],
         "diffusion": [[0, 0, 2.0]],
         "bounds": [[None, None]],
@@ -260,3 +261,22 @@ def test_a_path_that_leaves_all_bounds_ends() -> None:
     outward = path(drift=[["^", "x", 3.0]], scales=[1e300])
     found = answers(f"({{ simulated }}) => {outward}.y.length", "plots/simulation.js")
     assert 0 < found < 200_000
+
+
+def test_a_simulated_position_keeps_the_energy_of_its_oscillation() -> None:
+    # dx = v dt, dv = −(x + v/50) dt + √(1/25) dW: the variance is 1; Euler's scheme, whose step of
+    # 0.05 drives by 0.05/2 what friction damps by 0.02/2, has none.
+    both = {
+        "names": ["x", "v"],
+        "positions": 1,
+        "drift": ["v", ["+", ["*", -1.0, "x"], ["*", -0.02, "v"]]],
+        "diffusion": [[1, 1, 0.04]],
+        "bounds": [[None, None]] * 2,
+        "noise": [0.0] * 2,
+        "scales": [1e9] * 2,
+        "stretches": [{"begin": 0, "steps": 400_000, "bins": 400_000, "start": [0.0, 0.0]}],
+        "step": 0.05,
+    }
+    found = answers(MOMENTS % path(**both), "plots/simulation.js")
+    # 20 000 units of time hold 200 correlation times 2/γ of the energy.
+    assert abs(found["variance"] - 1) < 4 * (2 / 200) ** 0.5

@@ -68,5 +68,5 @@ def test_two_coordinates_have_forces_of_their_own() -> None:
 def test_velocities_for_drawing_are_central_secants() -> None:
     times = np.array([0.0, 1.0, 3.0, 4.0])
     data = Trajectories(times[:, None] ** 2, times, np.array([[0, 4, 0]], dtype=np.int64))
-    states = in_phase_space(data).states
+    states = in_phase_space(data, (None, None)).states
     assert states.tolist() == [[1.0, 3.0], [9.0, 5.0]]

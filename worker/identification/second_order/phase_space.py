@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar.terms import variable_name, velocity_name
+from grammar.terms import names_in_phase_space, velocity_name
 from worker.identification.data.library import Library, make_library
 from worker.identification.data.trajectories import Scales, Trajectories, measure_scales
 from worker.identification.data.windows import Space
@@ -40,7 +40,7 @@ class PhaseSpace:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of positions and velocities; (2d,)."""
-        return names_of(self.dimension)
+        return names_in_phase_space(self.dimension)
 
     @property
     def velocity_units(self) -> Floats:
@@ -67,14 +67,6 @@ class PhaseSpace:
             (*self.positions.scales, *self.velocities),
             (*self.positions.periods, *(None,) * self.dimension),
         )
-
-
-def names_of(n_positions: int) -> tuple[str, ...]:
-    """Return the names of positions and velocities; (2d,)."""
-    return (
-        *(variable_name(i) for i in range(n_positions)),
-        *(velocity_name(i, n_positions) for i in range(n_positions)),
-    )
 
 
 def measure_phase_space(data: Trajectories, positions: Space) -> PhaseSpace:

@@ -6,7 +6,7 @@ export function simulated(plot) {
 }
 
 /** Points of one variable of all stretches, null between them: each bin shows its smallest and its largest sample. */
-function pathOf({ names, drift, diffusion, bounds, noise, scales, seed, stretches, step, finer, shown }) {
+function pathOf({ names, positions, drift, diffusion, bounds, noise, scales, seed, stretches, step, finer, shown }) {
   const b = drift.map((tree) => compiled(tree, names)), a = diffusion.map(([i, j, tree]) => [i, j, compiled(tree, names)]);
   const normal = normalsOf(seed), h = step / finer, x = [], y = [], blur = Math.sqrt(noise[shown]);
   for (const { begin, steps, bins, start } of stretches) {
@@ -26,19 +26,25 @@ function pathOf({ names, drift, diffusion, bounds, noise, scales, seed, stretche
         high = -Infinity;
         bin++;
       }
-      for (let fine = 0; fine < finer; fine++) advance(state, b, a, h, normal, bounds, scales);
+      for (let fine = 0; fine < finer; fine++) advance(state, positions, b, a, h, normal, bounds, scales);
     }
   }
   return { x, y };
 }
 
-/** One step. The drift is tamed, which a step that is short against the record's range does not notice: a long one would explode. */
-function advance(state, b, a, h, normal, bounds, scales) {
+/** One step. Of positions with velocities, these move half a step before and after the kick, which keeps an orbit's size. The drift is tamed, which a step that is short against the record's range does not notice: a long one would explode. */
+function advance(state, positions, b, a, h, normal, bounds, scales) {
+  const coast = () => {
+    for (let i = 0; i < positions; i++) state[i] += (h / 2) * state[positions + i];
+  };
+  coast();
   const force = b.map((f) => f(state)), root = rootOf(state, a), kicks = state.map(() => normal() * Math.sqrt(h));
+  for (let i = positions; i < state.length; i++) {
+    state[i] += (force[i] * h) / (1 + (Math.abs(force[i]) * h) / scales[i]);
+    for (let j = 0; j <= i; j++) state[i] += root[i][j] * kicks[j];
+  }
+  coast();
   for (let i = 0; i < state.length; i++) {
-    let moved = (force[i] * h) / (1 + (Math.abs(force[i]) * h) / scales[i]);
-    for (let j = 0; j <= i; j++) moved += root[i][j] * kicks[j];
-    state[i] += moved;
     const [low, high] = bounds[i];
     if (low !== null && state[i] < low) state[i] = 2 * low - state[i];
     if (high !== null && state[i] > high) state[i] = 2 * high - state[i];

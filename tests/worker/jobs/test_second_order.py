@@ -1,0 +1,226 @@
+"""Jobs of second order: positions, or terms of positions and velocities → the document."""
+
+import math
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pytest
+
+from contract.datasets import Dataset, DatasetReport, Layout, LengthReport, SamplingReport, Variable
+from contract.generator import ModelTerms
+from contract.identification import IdentificationParameters
+from contract.jobs import GeneratorJob, IdentificationJob
+from contract.kinds import JOB_REQUEST
+from contract.results import GeneratorResult, IdentificationResult
+from contract.symbols import faults_of_words, in_words, job_in_standard_names, symbols_of_dataset
+from tests.worker.identification.second_order.paths import harmonic
+from worker.analysis import AnalysisSettings, analyse_process
+from worker.generator.quantities.regions import Region
+from worker.identification.data.trajectories import from_arrays
+from worker.identification.sums.block_sums import sums_here
+from worker.jobs import generator, identification
+from worker.jobs.generator import in_standard_names, velocities_of
+from worker.jobs.parameters import process_of
+from worker.jobs.sources import Record
+
+DT, N = 0.05, 6000
+K, GAMMA, A = 4.0, 1.0, 1.0
+OSCILLATOR = {
+    "drift": {"q": {"p": 1.0}, "p": {"q": -K, "p": -GAMMA}},
+    "diffusion": {"p,p": {"1": A}},
+}
+
+
+def quiet(*_: object) -> None:
+    """No progress."""
+
+
+def dataset(columns: tuple[str, ...], states: np.ndarray) -> Dataset:
+    sampling = SamplingReport(median=DT, min=DT, max=DT, jitter=0.0, source="given")
+    variables = tuple(
+        Variable(name=name, symbol=column, column=column, unit="um")
+        for name, column in zip("xy", columns, strict=False)
+    )
+    report = DatasetReport(
+        format="npy", layout=Layout(), variables=variables, n_trajectories=1, n_segments=1,
+        n_samples=N, n_increments=N - 1, duration=(N - 1) * DT, time_unit="s",
+        lengths=LengthReport(min=N, median=N, max=N), dt=sampling,
+        range=tuple((float(x.min()), float(x.max())) for x in states.T),
+    )  # fmt: skip
+    return Dataset(
+        id="ds_a", created_at=datetime.now(UTC), sha256="0" * 64, bytes=8 * N, report=report
+    )
+
+
+def identified(
+    columns: tuple[str, ...], states: np.ndarray, degree: int = 3
+) -> IdentificationResult:
+    job = JOB_REQUEST.validate_python(
+        {
+            "kind": "identification",
+            "dataset": "ds_a",
+            "parameters": {
+                "dynamics": "second-order",
+                "library": {"polynomial_degree": degree},
+            },
+            "analysis": {"model_only": True},
+        }
+    )
+    assert isinstance(job, IdentificationJob)
+    record = Record(dataset(columns, states), from_arrays([states], DT))
+    job = job_in_standard_names(job, record.symbols)
+    found = identification.compute(job, record, quiet, sums_here)
+    return in_words(identification.describe("job_1", job, record, found, 0.1), record.symbols, {})
+
+
+@pytest.fixture(scope="module")
+def one() -> IdentificationResult:
+    return identified(("Position",), harmonic(K, GAMMA, A, DT, N, 1)[:, None])
+
+
+def test_positions_get_velocities_for_variables(one: IdentificationResult) -> None:
+    assert one.model.order == 2
+    assert tuple(one.model.drift) == ("x", "v")
+    assert one.model.symbols == {"x": "Position", "v": "v"}
+    assert "*Position" in one.model.drift["v"].expression
+    assert IdentificationResult.model_validate_json(one.model_dump_json()) == one
+
+
+def test_force_and_friction_are_drawn_at_rest_with_their_intervals(
+    one: IdentificationResult,
+) -> None:
+    assert one.curves is not None
+    assert one.curves.friction is not None
+    terms = {t.term: t for t in one.model.drift["v"].terms}
+    grid, force = np.array(one.curves.grid), np.array(one.curves.drift.values, dtype=float)
+    assert force == pytest.approx(terms["x"].value * grid, abs=1e-9)
+    friction = np.array(one.curves.friction.values, dtype=float)
+    assert friction == pytest.approx(-terms["v"].value, rel=1e-6)
+    # The band in the middle of the data is that of the coefficient.
+    low, high = one.curves.friction.band[len(grid) // 2]
+    assert low is not None
+    assert high is not None
+    assert terms["v"].std_error is not None
+    assert (high - low) / (2 * 1.96 * terms["v"].std_error) == pytest.approx(1, abs=0.3)
+
+
+def test_residuals_of_second_differences_are_standard_normal(one: IdentificationResult) -> None:
+    assert one.observed is not None
+    assert set(one.observed.histograms) == {"x", "v"}
+    assert set(one.observed.residuals) == {"v"}
+    bins = one.observed.residuals["v"]
+    middles = (np.array(bins.edges)[1:] + np.array(bins.edges)[:-1]) / 2
+    counts = np.array(bins.counts)
+    variance = (counts * middles**2).sum() / counts.sum()
+    # Neighbours are correlated by a quarter: √(2 (1 + 2/16) / n) is the error of the mean square.
+    assert abs(variance - 1) < 4 * math.sqrt(2 * 1.125 / N)
+
+
+def test_two_positions_have_symbols_of_velocities_and_noise_of_their_own() -> None:
+    states = np.column_stack([harmonic(K, GAMMA, A, DT, N, 2), harmonic(1.0, 2.0, 3.0, DT, N, 3)])
+    states[:, 1] += 0.03 * np.random.default_rng(4).standard_normal(N)
+    found = identified(("a", "b"), states, 2)
+    assert found.model.symbols == {"x": "a", "y": "b", "vx": "v_a", "vy": "v_b"}
+    assert set(found.diagnostics.measurement_noise_variances) == {"x", "y"}
+    assert set(found.diagnostics.residuals_by_variable) == {"vx", "vy"}
+    # From 6000 samples the variance of the noise is known to about 3 %.
+    assert found.diagnostics.measurement_noise_variances["y"] == pytest.approx(
+        9e-4, abs=5 * 9e-4 * math.sqrt(35 / 6 / N)
+    )
+    noise = next(w for w in found.warnings if w.code == "measurement-noise")
+    assert " in b" in noise.message
+
+
+def test_velocities_are_words_of_a_job_only_where_they_are_variables() -> None:
+    symbols = symbols_of_dataset(dataset(("Position",), np.zeros((2, 1))))
+
+    def faults(dynamics: str, **given: Any) -> list[str]:
+        parameters = IdentificationParameters.model_validate({"dynamics": dynamics, **given})
+        return [detail for _, detail in faults_of_words(parameters, symbols)]
+
+    terms = {"library": {"extra_terms": ["Position*v^4"]}}
+    assert faults("second-order", domain={"v": [0.0, None]}, **terms) == []
+    for dynamics in ("auto", "first-order"):
+        assert faults(dynamics, domain={"v": [0.0, None]}) == ["'v' is not a variable here"]
+        assert faults(dynamics, **terms) == ["'v' is not a variable here"]
+    assert faults("second-order", periodic={"v": 360.0}) == ["'v' is a velocity, which is no angle"]
+
+
+@pytest.mark.parametrize(
+    ("drift", "noisy", "velocities"),
+    [
+        ({"x": {"v": 1.0}, "v": {"x": -1.0}}, ["v"], {"x": "v"}),
+        # A force that is the position with coefficient 1 is no velocity of the velocity.
+        ({"x": {"v": 1.0}, "v": {"x": 1.0}}, ["v"], {"x": "v"}),
+        (
+            {"a": {"c": 1.0}, "c": {"a": -1.0}, "b": {"d": 1.0}, "d": {"c": -1.0}},
+            ["c", "d"],
+            {"a": "c", "b": "d"},
+        ),
+        ({"x": {"v": 2.0}, "v": {"x": -1.0}}, ["v"], {}),
+        ({"x": {"v": 1.0}, "v": {"x": -1.0}}, ["x", "v"], {}),
+        ({"a": {"b": 1.0}, "b": {"c": 1.0}, "c": {"d": 1.0}, "d": {"a": -1.0}}, ["d"], {}),
+        ({"a": {"b": 1.0}, "b": {"a": -1.0}, "c": {"c": -1.0}}, ["b", "c"], {}),
+    ],
+)
+def test_a_model_is_of_second_order_where_a_half_of_it_are_velocities(
+    drift: dict[str, dict[str, float]], noisy: list[str], velocities: dict[str, str]
+) -> None:
+    model = ModelTerms(drift=drift, diffusion={f"{v},{v}": {"1": 1.0} for v in noisy})
+    assert velocities_of(model) == velocities
+
+
+def test_terms_in_own_names_are_analysed_as_position_and_velocity() -> None:
+    job = GeneratorJob.model_validate({"kind": "generator", "model": OSCILLATOR})
+    assert isinstance(job.model, ModelTerms)
+    given = in_standard_names(job.model)
+    assert given.symbols.symbols == {"x": "q", "v": "p"}
+    found = generator.describe(
+        "job_1", job, given, generator.compute(job, given, quiet, sums_here), 0.1
+    )
+    assert isinstance(found, GeneratorResult)
+    assert found.model.order == 2
+    assert tuple(found.model.drift) == ("x", "v")
+    assert found.generator.autocorrelation is not None
+    assert set(found.generator.autocorrelation.values) == {"x", "v"}
+    # ⟨x²⟩ = a/2γk and ⟨v²⟩ = a/2γ.
+    assert found.generator.stationary is not None
+    covariance = found.generator.stationary.covariance
+    assert (covariance[0][0], covariance[1][1]) == pytest.approx((A / 2 / GAMMA / K, A / 2 / GAMMA))
+    assert found.curves is not None
+    assert found.curves.friction is not None
+    assert found.curves.friction.values == pytest.approx([GAMMA] * len(found.curves.grid))
+
+
+def test_a_result_of_second_order_is_analysed_again_in_its_own_names(
+    one: IdentificationResult,
+) -> None:
+    again = generator._active_terms(one.model_dump_json().encode())
+    assert (again.order, tuple(again.model.drift)) == (2, ("x", "v"))
+    states = np.array([[0.5, -0.25]])
+    drift = process_of(again.model).drift(states)
+    terms = {t.term: t.value for t in one.model.drift["v"].terms if t.active}
+    assert drift[0] == pytest.approx([-0.25, 0.5 * terms["x"] - 0.25 * terms["v"]])
+
+
+def test_two_numbers_are_positions_that_are_crossed_at_any_velocity() -> None:
+    asked: list[Any] = []
+
+    def answer(_: Any, passages: Any, committors: Any, **__: Any) -> None:
+        asked.extend([*passages, *committors])
+
+    process = process_of(in_standard_names(ModelTerms.model_validate(OSCILLATOR)).model)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("worker.analysis.analysis", answer)
+        wanted = AnalysisSettings(
+            passages=((-1.0, 1.0), ({"x": (None, -0.8)}, {"x": (0.8, None)})),
+            committors=((1.0, -1.0),),
+        )
+        analyse_process(process, wanted, None, ("x", "v"))
+    inf, anywhere = math.inf, (-math.inf, math.inf)
+    assert asked == [
+        ((-1.0, 0.0), Region(((1.0, inf), anywhere))),
+        (Region(((-inf, -0.8), anywhere)), Region(((0.8, inf), anywhere))),
+        (Region(((1.0, inf), anywhere)), Region(((-inf, -1.0), anywhere))),
+    ]
