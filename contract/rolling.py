@@ -65,6 +65,14 @@ class RollingJob(DataJob):
             )
         return self
 
+    @model_validator(mode="after")
+    def _of_first_order(self) -> Self:
+        if self.parameters.with_velocities:
+            raise ValueError(
+                "windows are fitted with dynamics of first order: leave parameters.dynamics out"
+            )
+        return self
+
 
 class WindowTerm(Document):
     """A coefficient in one window, in the units of the data."""

@@ -14,6 +14,7 @@ Kind = Literal["choice", "flag", "number", "text", "names", "pair", "rows", "val
 
 BASIC = (
     "parameters/library/polynomial_degree",
+    "parameters/dynamics",
     "parameters/selection/method",
     "parameters/measurement_noise",
     "parameters/periodic",
@@ -49,6 +50,7 @@ OF_EVERY_JOB = ("parameters/", "analysis/", "labels", "timeout_seconds", "webhoo
 """Beginnings of the fields that are no kind's own, or that the page itself fills in."""
 SWEPT = (
     "parameters/library/polynomial_degree",
+    "parameters/dynamics",
     "parameters/selection/method",
     "parameters/sampling_rule",
     "parameters/measurement_noise",

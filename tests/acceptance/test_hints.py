@@ -254,6 +254,9 @@ def test_the_position_of_an_inertial_process(client: httpx.Client) -> None:
     t = np.round(0.05 * np.arange(6000), 2)
     found = answer(client, csv(t=t, x=x), PLAIN)
     assert found.code == "second-order-dynamics"
+    assert "Set parameters.dynamics to second-order" in found.hints
+    data, inertial_job = csv(t=t, x=x), identification(dynamics="second-order", **LINEAR)
+    assert answer(client, data, inertial_job).code is None
     assert "position and velocity together" in found.hints
     assert answer(client, csv(t=t, x=x, v=v), PLAIN).code is None
     assert "sample more slowly" in found.hints

@@ -251,6 +251,11 @@ fits = together(
         "parameters.library.polynomial_degree", "--degree", type=click.IntRange(0, 10),
         help="Highest degree of the candidate terms.",
     ),
+    giving(
+        "parameters.dynamics", "--dynamics",
+        type=click.Choice(["auto", "first-order", "second-order", "coloured-noise"]),
+        help="second-order: the file has positions; force and friction are fitted.",
+    ),
     bounded("parameters"),
     giving(
         "parameters", "--parameters", type=Parsed(), multiple=True,
@@ -293,11 +298,14 @@ def layout_of(options: Mapping[str, Any]) -> LayoutOptions:
 def parameters_of(
     given: Sequence[Mapping[str, Any]],
     degree: int | None,
+    dynamics: str | None,
     periodic: Sequence[tuple[str, str]],
     domain: Sequence[tuple[str, Any]],
 ) -> Any:
     """Merge the options of `fits` into the parameters; None where none are given."""
     parameters = merged(given)
+    if dynamics is not None:
+        parameters = merged((parameters, {"dynamics": dynamics}))
     if degree is not None:
         parameters = merged((parameters, {"library": {"polynomial_degree": degree}}))
     return with_bounds(parameters, periodic, domain) or None

@@ -38,6 +38,7 @@ from itoscope_client.waiting import how_to_resume
 @report_failure
 def identify(
     degree: int | None,
+    dynamics: str | None,
     periodic: Sequence[tuple[str, str]],
     domain: Sequence[tuple[str, Any]],
     parameters: Sequence[dict[str, Any]],
@@ -57,12 +58,13 @@ def identify(
     Examples:
       itoscope identify data.csv --dt 0.01
       itoscope identify voltage.csv --orientation rows --dt 1.5e-4 --degree 1
+      itoscope identify track.csv --dynamics second-order
       itoscope identify bead.csv --passage -1 1 --label experiment=trap-17
       itoscope identify indices.nc --state-columns Nino34,WWV --dt 1 --time-unit month
       itoscope identify data.csv --json | jq .model.drift.x.expression
       job=$(itoscope identify huge.npy --dt 1e-5 --detach) && itoscope watch $job
     """
-    own = parameters_of(parameters, degree, periodic, domain)
+    own = parameters_of(parameters, degree, dynamics, periodic, domain)
     wanted = analysis_of(analysis, passage)
     _of_file(identification(own, wanted, preset, dict(labels) or None, timeout_seconds), **options)
 
@@ -100,6 +102,7 @@ def roll(
     length: float | None,
     confidence: float | None,
     degree: int | None,
+    dynamics: str | None,
     periodic: Sequence[tuple[str, str]],
     domain: Sequence[tuple[str, Any]],
     parameters: Sequence[dict[str, Any]],
@@ -116,7 +119,7 @@ def roll(
     """
     asked = {"count": count, "share": share, "length": length}
     windows: Any = {name: value for name, value in asked.items() if value is not None}
-    own = parameters_of(parameters, degree, periodic, domain)
+    own = parameters_of(parameters, degree, dynamics, periodic, domain)
     _of_file(
         rolling(windows or None, own, confidence, dict(labels) or None, timeout_seconds), **options
     )
@@ -139,6 +142,7 @@ def roll(
 def sweep(
     over: Sequence[Any],
     degree: int | None,
+    dynamics: str | None,
     periodic: Sequence[tuple[str, str]],
     domain: Sequence[tuple[str, Any]],
     parameters: Sequence[dict[str, Any]],
@@ -155,7 +159,7 @@ def sweep(
       itoscope sweep data.csv --over '{"library": {"polynomial_degree": 3}}' \\
                               --over '{"selection": {"method": "pastis"}}'
     """
-    own = parameters_of(parameters, degree, periodic, domain)
+    own = parameters_of(parameters, degree, dynamics, periodic, domain)
     wanted = analysis_of(analysis, passage)
     _of_file(sweeping(over, own, wanted, dict(labels) or None, timeout_seconds), **options)
 

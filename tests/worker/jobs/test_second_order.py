@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from contract.datasets import Dataset, DatasetReport, Layout, LengthReport, SamplingReport, Variable
 from contract.generator import ModelTerms
@@ -145,6 +146,24 @@ def test_velocities_are_words_of_a_job_only_where_they_are_variables() -> None:
         assert faults(dynamics, domain={"v": [0.0, None]}) == ["'v' is not a variable here"]
         assert faults(dynamics, **terms) == ["'v' is not a variable here"]
     assert faults("second-order", periodic={"v": 360.0}) == ["'v' is a velocity, which is no angle"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "said"),
+    [
+        ("rolling", {"dynamics": "second-order"}, "leave parameters.dynamics out"),
+        (
+            "identification",
+            {"dynamics": "second-order", "estimator": "paper", "kernels": {"count": 50}},
+            "set estimator to efficient",
+        ),
+    ],
+)
+def test_what_knows_no_velocities_is_refused(
+    kind: str, parameters: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ValidationError, match=said):
+        JOB_REQUEST.validate_python({"kind": kind, "dataset": "ds_a", "parameters": parameters})
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,9 @@ def check_paths(fit: Fit) -> None:
             f"{rho:+.2f}. This is the position of an underdamped (inertial, second-order) process, "
             "and no first-order equation dX = b(X)dt + σ(X)dW describes it.",
             hints=(
-                "Upload position and velocity together, as two state columns.",
+                "Set parameters.dynamics to second-order: force, friction and kicks are then "
+                "fitted, dx = v dt, dv = F(x, v) dt + σ(x, v) dW. Velocities need not be recorded.",
+                "If they were, upload position and velocity together, as two state columns.",
                 "Or sample more slowly than the velocity relaxes, until increments are "
                 "uncorrelated.",
                 *other,
