@@ -54,8 +54,8 @@ def check_paths(fit: Fit) -> None:
             f"{rho:+.2f}. This is the position of an underdamped (inertial, second-order) process, "
             "and no first-order equation dX = b(X)dt + σ(X)dW describes it.",
             hints=(
-                "Set parameters.dynamics to second-order: force, friction and kicks are then "
-                "fitted, dx = v dt, dv = F(x, v) dt + σ(x, v) dW. Velocities need not be recorded.",
+                "Set parameters.dynamics to second-order, which fits force, friction and kicks to "
+                "positions alone. The result is a model of position and velocity.",
                 "If they were, upload position and velocity together, as two state columns.",
                 "Or sample more slowly than the velocity relaxes, until increments are "
                 "uncorrelated.",
