@@ -181,6 +181,22 @@ def value(function: ScalarFunction, x: float) -> float:
     return result
 
 
+def velocities(process: DiffusionProcess) -> tuple[int, ...]:
+    """Return which coordinates of a process of second order are velocities; () of any other.
+
+    Of second order is dx = v dt, dv = F(x, v) dt + σ(x, v) dW: the positions come first, the
+    velocities after them in the same order, and the noise acts on these alone.
+    """
+    d, half = process.dimension, process.dimension // 2
+    if d % 2 or any(period is not None for period in process.periods[half:]):
+        return ()
+    state = np.random.default_rng(0).normal(size=(8, d))
+    with np.errstate(all="ignore"):
+        moved = process.drift(state)[:, :half] - state[:, half:]
+        shaken = process.diffusion(state)[:, :half]
+    return tuple(range(half, d)) if np.all(np.abs(moved) < 1e-12) and not shaken.any() else ()
+
+
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 

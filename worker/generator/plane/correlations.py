@@ -4,6 +4,7 @@ A small model shares the slow part of the matrix.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.sparse import csc_array, eye_array
@@ -12,7 +13,7 @@ from scipy.sparse.linalg import SuperLU
 from worker.generator.numerics.correlation_functions import correlations_of
 from worker.generator.plane.box.box import Chart
 from worker.generator.plane.eigenmodes import ComplexArray, factorised
-from worker.generator.plane.finite_volumes import Schemes
+from worker.generator.plane.finite_volumes import Schemes, coarser
 from worker.generator.plane.grid import Grid
 from worker.generator.plane.grid_refinement import Level, Solution, weights_of
 from worker.generator.process import FloatArray
@@ -26,14 +27,17 @@ from worker.generator.quantities.outcomes import (
 STEPS = 8
 """Steps of the Krylov space by which a small model grows."""
 MOST_STEPS = 64
-LEAST = {"exponential": 1e-14, "upwind": 1e-6}
-"""Smallest mass of a cell, over the largest: the upwind scheme's are not accurate further down."""
+LEAST = {"exponential": 1e-14, "upwind": 1e-6, "high-order": 1e-6}
+"""Smallest mass of a cell, over the largest: only those of exponential fitting are accurate further
+down."""
 CLOSED = 1e-10
 """Relative size of a new Krylov vector below which the space is closed."""
 SETTLED = 1e-5
 """Change of the autocorrelation, and relative change of its integral, at which a model settles."""
 LARGEST_CELLS = 108
 """Cells along each axis above which a level is not used: the extrapolation makes up for it."""
+ACCURATE = 0.005
+"""Change of the autocorrelation by the extrapolation at which coarse levels of high order do."""
 LARGEST_ERROR = 0.02
 """Change of the autocorrelation by the extrapolation above which there is no answer."""
 REACH = 5.0
@@ -96,7 +100,7 @@ class LevelModel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlaneCorrelations:
-    """Correlation functions extrapolated from small models on three levels."""
+    """Correlation functions extrapolated from small models on two or three levels."""
 
     models: tuple[LevelModel, ...]
     shares: FloatArray
@@ -139,7 +143,21 @@ def correlations_in_the_plane(
     rates = solution.numbers.rates
     if not len(rates) or not solution.errors[0] < LARGEST_ERROR:
         return TOO_WEAK_FOR_CELLS
-    levels = [level for level in solution.ladder if level.grid.shape[0] <= LARGEST_CELLS][-3:]
+    levels = [level for level in solution.ladder if level.grid.shape[0] <= LARGEST_CELLS]
+    sizes = n_lags, n_frequencies
+    if coarser(solution.schemes) != "high-order":
+        return _on_levels(solution, levels[-3:], sizes, LARGEST_ERROR)
+    for two in pairwise(levels[:-1]):
+        found = _on_levels(solution, list(two), sizes, ACCURATE)
+        if isinstance(found, Correlations):
+            return found
+    return _on_levels(solution, levels[-2:], sizes, LARGEST_ERROR)
+
+
+def _on_levels(
+    solution: Solution, levels: list[Level], sizes: tuple[int, int], largest_error: float
+) -> Correlations | Reason:
+    rates = solution.numbers.rates
     chart, schemes, slowest = solution.box.chart, solution.schemes, float(rates[0].real)
     models = [level_model(chart, level, schemes, solution.rate, slowest) for level in levels]
     found = PlaneCorrelations(
@@ -150,11 +168,11 @@ def correlations_in_the_plane(
     fastest = float(np.max(np.abs(rates)))
     times = times_of(found.integrated_times)
     correlations = correlations_of(
-        found, times, slowest=slowest, fastest=fastest, n_lags=n_lags, n_frequencies=n_frequencies
+        found, times, slowest=slowest, fastest=fastest, n_lags=sizes[0], n_frequencies=sizes[1]
     )
     finest = found.models[-1]
     on_cells = finest.covariances(correlations.lags) / finest.covariances(np.zeros(1))
-    if not np.max(np.abs(correlations.autocorrelation - on_cells)) < LARGEST_ERROR:
+    if not np.max(np.abs(correlations.autocorrelation - on_cells)) < largest_error:
         return TOO_WEAK_FOR_CELLS
     return correlations
 
@@ -190,7 +208,7 @@ def level_model(
     masses = (level.density * level.grid.volumes).ravel()
     solver = factorised(csc_array(rate * eye_array(masses.size) - level.matrix))
     times = 1 / rate, REACH / slowest
-    least = LEAST["upwind" if "upwind" in schemes else "exponential"]
+    least = LEAST[coarser(schemes)]
     settled = [[0, 0], [0, 0]]
     if like is not None:
         settled = [[len(small.rates) for small in models] for models in like.coordinates]

@@ -13,6 +13,7 @@ from scipy.sparse import coo_array, csc_array, diags_array
 
 from worker.generator.plane.box.box import Chart, lowest_diffusion
 from worker.generator.plane.grid import Axis, Grid, IndexArray
+from worker.generator.plane.high_order import high_order_shares
 from worker.generator.process import FloatArray
 
 POSITIVE = 1e-6
@@ -32,14 +33,23 @@ def without_noise(chart: Chart, grid: Grid) -> NDArray[np.bool_]:
     return np.asarray(~positive.ravel())
 
 
-Scheme = Literal["exponential", "upwind"]
+Scheme = Literal["exponential", "upwind", "high-order"]
 """Scheme for the density at a face.
 
 "exponential" is exponential fitting (Scharfetter and Gummel): positive, and exact for a constant
 drift along the face's normal. "upwind" is a parabola through three cells, two of them upwind, of
-third order where noise is weak.
+third order where noise is weak. "high-order" is for noise that acts on a velocity alone, without
+walls, see `high_order.py`.
 """
 Schemes = tuple[Scheme, Scheme]
+
+
+HIGH_ORDER: Schemes = ("high-order", "high-order")
+
+
+def coarser(schemes: Schemes) -> Scheme:
+    """Return the scheme whose error is the larger one."""
+    return max(schemes, key=("high-order", "exponential", "upwind").index)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,6 +180,13 @@ def face_terms(grid: Grid, coefficients: Coefficients, axis: int, scheme: Scheme
     numbers = cell_numbers(grid, axis)
     before, after = numbers[own.neighbour(0)[0]], numbers[own.neighbour(1)[0]]
     gap = own.gaps[:, None]
+    if scheme == "high-order":
+        b, spread = (
+            _along(values, grid, axis)
+            for values in (coefficients.drift[:, axis], coefficients.diffusion[:, axis, axis])
+        )
+        shares = high_order_shares(own, b, spread, coefficients.normal[axis][0])
+        return [(numbers[own.neighbour(step)[0]], share, before, axis) for step, share in shares]
     v = _velocity(grid, coefficients, axis)
     spread = a / 2
     terms: list[FaceTerm] = []

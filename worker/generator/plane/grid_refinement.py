@@ -8,19 +8,33 @@ from scipy.sparse import csc_array
 from worker.generator.errors import UnresolvedLandscapeError
 from worker.generator.line.spectrum import matched
 from worker.generator.plane.box.box import CELLS, Box, Chart, lowest_diffusion, moments
-from worker.generator.plane.box.box_search import dominated
+from worker.generator.plane.box.box_search import dominated, has_smooth_velocity
 from worker.generator.plane.eigenmodes import EXTRA, TOLERANCE, ComplexArray, Modes, slow_modes
-from worker.generator.plane.finite_volumes import Coefficients, Fluxes, Schemes, generator_matrix
+from worker.generator.plane.finite_volumes import (
+    HIGH_ORDER,
+    Coefficients,
+    Fluxes,
+    Schemes,
+    coarser,
+    generator_matrix,
+)
 from worker.generator.plane.grid import Grid
 from worker.generator.process import FloatArray
 from worker.generator.quantities.stationary import DistributionNumbers
 
 LEVELS = (32, 48, 72, 108, 162)
 """Cells along each axis, level by level."""
-ORDERS = {"exponential": (2, 4), "upwind": (2, 3)}
+ORDERS = {"exponential": (2, 4), "upwind": (2, 3), "high-order": (4, 7)}
 """Powers of the cells' length in the error of each scheme."""
-SETTLED = (1e-3, 5e-3, 5e-3)
-"""Relative changes of the slowest rates by the last step at which refinement ends."""
+SETTLED = {
+    "exponential": (1e-3, 5e-3, 5e-3),
+    "upwind": (1e-3, 5e-3, 5e-3),
+    "high-order": (3e-3, 1e-2, 1e-2),
+}
+"""Relative changes of the slowest rates by the last step at which refinement ends.
+
+The high-order scheme's remaining error is a fifth of it.
+"""
 
 SETTLED_LAW = 5e-4
 """Change of the covariance by removing a second power of the cells' length from its error.
@@ -112,18 +126,20 @@ def solve(box: Box, count: int) -> Solution:
     ladder.append(solve_on(box, LEVELS[2], schemes, count, rate))
     numbers = _extrapolated(ladder, schemes)
     change = _changes(numbers.rates, ladder[-1].numbers.rates)
+    settled = SETTLED[coarser(schemes)]
     for cells in LEVELS[3:]:
         if (
-            all(size < enough for size, enough in zip(change, SETTLED, strict=False))
-            and _law_change(ladder, numbers) < SETTLED_LAW
+            all(size < enough for size, enough in zip(change, settled, strict=False))
+            and _law_change(ladder, numbers, schemes) < SETTLED_LAW
         ):
             break
         ladder.append(solve_on(box, cells, schemes, count, rate))
         previous, numbers = numbers, _extrapolated(ladder[-3:], schemes)
         change = _changes(numbers.rates, previous.rates)
     moved = _check_the_law(numbers.moments[2:6], ladder[-1].numbers.moments[2:6])
-    settled = _law_change(ladder[-3:], numbers) < WRONG_POWERS
-    return Solution(box, schemes, rate, tuple(ladder), numbers, change, 0.0 if settled else moved)
+    right_powers = _law_change(ladder[-3:], numbers, schemes) < WRONG_POWERS
+    moved = 0.0 if right_powers else moved
+    return Solution(box, schemes, rate, tuple(ladder), numbers, change, moved)
 
 
 def solve_on(box: Box, cells: int, schemes: Schemes, count: int, rate: float) -> Level:
@@ -186,10 +202,10 @@ def law_numbers(moments: FloatArray) -> DistributionNumbers:
     )
 
 
-def _law_change(ladder: list[Level], numbers: Numbers) -> float:
+def _law_change(ladder: list[Level], numbers: Numbers, schemes: Schemes) -> float:
     """Return the change of the covariance by removing a second power of the cells' length."""
     coarse, fine = ladder[-2:]
-    ratio = (fine.grid.shape[0] / coarse.grid.shape[0]) ** 2
+    ratio = (fine.grid.shape[0] / coarse.grid.shape[0]) ** ORDERS[coarser(schemes)][0]
     plain = (ratio * fine.numbers.moments[2:6] - coarse.numbers.moments[2:6]) / (ratio - 1)
     return float(np.abs(numbers.moments[2:6] - plain).max() / np.abs(plain).max())
 
@@ -225,6 +241,8 @@ def _best_schemes(box: Box, count: int, rate: float) -> tuple[Schemes, list[Leve
 
     The coarsest two levels come with them.
     """
+    if has_smooth_velocity(box):
+        return HIGH_ORDER, [solve_on(box, cells, HIGH_ORDER, count, rate) for cells in LEVELS[:2]]
     grid = box.grid(CELLS)
     coefficients = Coefficients.of(box.chart, grid)
     weak_noise = any(dominated(coefficients.peclet(grid, axis), box.masses) for axis in (0, 1))
@@ -256,11 +274,11 @@ def _extrapolated(ladder: list[Level], schemes: Schemes) -> Numbers:
 
 
 def weights_of(ladder: list[Level], schemes: Schemes) -> FloatArray:
-    """Return weights (3,) of three levels, coarse to fine, that remove the leading errors."""
-    orders = ORDERS["upwind" if "upwind" in schemes else "exponential"]
+    """Return weights (n,) of n ≤ 3 levels, coarse to fine, that remove the leading errors."""
+    orders = ORDERS[coarser(schemes)][: len(ladder) - 1]
     lengths = ladder[0].grid.shape[0] / np.array([level.grid.shape[0] for level in ladder])
-    powers = np.array([np.ones(3), *(lengths**order for order in orders)])
-    return np.asarray(np.linalg.solve(powers, [1.0, 0.0, 0.0]))
+    powers = np.array([np.ones(len(ladder)), *(lengths**order for order in orders)])
+    return np.asarray(np.linalg.solve(powers, np.eye(len(ladder))[0]))
 
 
 def _changes(rates: ComplexArray, before: ComplexArray) -> FloatArray:

@@ -17,7 +17,7 @@ from worker.generator.plane.finite_volumes import (
 from worker.generator.plane.grid import Axis, Grid, Span
 from worker.jobs.parameters import process_of
 
-SCHEMES: list[Scheme] = ["exponential", "upwind"]
+SCHEMES: list[Scheme] = ["exponential", "upwind", "high-order"]
 
 
 def chart(*, mixed: float, circle: bool = False) -> Chart:
@@ -77,8 +77,10 @@ def test_upwind_shares_are_exact_for_parabolas_on_uneven_cells() -> None:
                 assert shares[face] @ means[inside] == pytest.approx(at**2 - 2 * at + 2)
 
 
-@pytest.mark.parametrize(("scheme", "order"), [("exponential", 2), ("upwind", 2)])
-def test_the_error_falls_at_least_with_the_square_of_the_cells_length(
+@pytest.mark.parametrize(
+    ("scheme", "order"), [("exponential", 2), ("upwind", 2), ("high-order", 4)]
+)
+def test_the_error_falls_at_least_with_the_order_s_power_of_the_cells_length(
     scheme: Scheme, order: int
 ) -> None:
     drift = {"x": {"x": -1.0}, "y": {"y": -1.5}}

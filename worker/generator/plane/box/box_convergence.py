@@ -9,9 +9,19 @@ import numpy as np
 
 from worker.generator.errors import GeneratorError
 from worker.generator.plane.box.box import CELLS, Box, moments
-from worker.generator.plane.box.box_search import dominated, settled_box, with_law
-from worker.generator.plane.eigenmodes import slow_modes
-from worker.generator.plane.finite_volumes import Coefficients, Schemes, generator_matrix
+from worker.generator.plane.box.box_search import (
+    dominated,
+    has_smooth_velocity,
+    settled_box,
+    with_law,
+)
+from worker.generator.plane.eigenmodes import slow_modes, stationary_masses
+from worker.generator.plane.finite_volumes import (
+    HIGH_ORDER,
+    Coefficients,
+    Schemes,
+    generator_matrix,
+)
 from worker.generator.plane.grid import Axis, Grid, Span
 from worker.generator.plane.grid_refinement import typical_rate
 from worker.generator.process import FloatArray, read_only
@@ -128,24 +138,45 @@ def _effect(box: Box, axis: int, longer: Span) -> Effect:
     coefficients = Coefficients.of(box.chart, coarse)
     upwind = any(dominated(coefficients.peclet(coarse, k), box.masses) for k in (0, 1))
     schemes: Schemes = ("upwind", "upwind") if upwind else ("exponential", "exponential")
+    if has_smooth_velocity(box):
+        # On so few cells a rate changes by more than the sides' effect, and a variance does not.
+        spread, beyond = _effect_on_the_law(box, axis, inner, outer)
+        return Effect(spread, spread, beyond)
     rate = typical_rate(box)
     near, far = (
         slow_modes(generator_matrix(grid, coefficients, schemes), 1, rate, grid.volumes.ravel())
         for grid, coefficients in ((g, Coefficients.of(box.chart, g)) for g in (inner, outer))
     )
-    at = outer.centres[:, axis]
-    beyond = np.abs(far.masses[(at < box.spans[axis].low) | (at > box.spans[axis].high)]).sum()
     before, after = (
         float(modes.rates[0].real) if len(modes.rates) else np.nan for modes in (near, far)
     )
     # Two rates below what the factorisation distinguishes from zero count as equal.
     least = SMALLEST_RATE * rate
-    narrow, wide = (
-        float(moments(grid.centres, modes.masses)[1][axis, axis])
-        for grid, modes in ((inner, near), (outer, far))
-    )
     change = abs(max(after, least) / max(before, least) - 1)
-    return Effect(change, abs(wide / narrow - 1), float(beyond))
+    return Effect(change, *_spread(box, axis, (inner, near.masses), (outer, far.masses)))
+
+
+def _effect_on_the_law(box: Box, axis: int, inner: Grid, outer: Grid) -> tuple[float, float]:
+    """Return `spread` and `beyond` of a process of second order."""
+    peak = box.grid(CELLS).centres[int(np.argmax(box.masses))]
+    laws = []
+    for grid in (inner, outer):
+        matrix = generator_matrix(grid, Coefficients.of(box.chart, grid), HIGH_ORDER)
+        start = np.argmin(np.sum((grid.centres - peak) ** 2 / box.lengths**2, axis=1))
+        laws.append((grid, stationary_masses(matrix, int(start))))
+    return _spread(box, axis, *laws)
+
+
+def _spread(
+    box: Box, axis: int, narrow: tuple[Grid, FloatArray], wide: tuple[Grid, FloatArray]
+) -> tuple[float, float]:
+    """Return the relative change of the variance along the axis, and the mass beyond the box."""
+    before, after = (
+        float(moments(grid.centres, masses)[1][axis, axis]) for grid, masses in (narrow, wide)
+    )
+    at, span = wide[0].centres[:, axis], box.spans[axis]
+    beyond = np.abs(wide[1][(at < span.low) | (at > span.high)]).sum()
+    return abs(after / before - 1), float(beyond)
 
 
 def _continued(axis: Axis, span: Span, longer: Span) -> Axis:

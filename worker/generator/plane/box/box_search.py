@@ -15,12 +15,19 @@ from worker.generator.plane.box.box import (
     state_text,
 )
 from worker.generator.plane.eigenmodes import stationary_masses
-from worker.generator.plane.finite_volumes import Coefficients, Schemes, generator_matrix
+from worker.generator.plane.finite_volumes import (
+    HIGH_ORDER,
+    Coefficients,
+    Schemes,
+    generator_matrix,
+)
 from worker.generator.plane.grid import Axis, Grid, Span
-from worker.generator.process import FloatArray
+from worker.generator.process import FloatArray, velocities
 
 FINE = 96
 """Cells along each axis where drift dominates noise and coarser cells would blur the density."""
+SHARP = 64
+"""Cells along each axis of the high-order scheme."""
 TOO_STEEP = (
     "no rectangle that contains the stationary distribution was found: the noise is too weak "
     "compared with the drift, or a term is too steep; narrow the domain, or check the model's terms"
@@ -54,6 +61,8 @@ def wide_law(box: Box) -> Law:
 
 def sharp_law(box: Box) -> Law:
     """Solve by the upwind scheme, which does not widen, along axes where drift dominates."""
+    if has_smooth_velocity(box):
+        return _solved(box, box.grid(SHARP), HIGH_ORDER)
     grid = box.grid(CELLS)
     coefficients = Coefficients.of(box.chart, grid)
     first, second = (dominated(coefficients.peclet(grid, axis), box.masses) for axis in (0, 1))
@@ -64,6 +73,13 @@ def sharp_law(box: Box) -> Law:
         "upwind" if second else "exponential",
     )
     return _solved(box, box.grid(FINE), schemes)
+
+
+def has_smooth_velocity(box: Box) -> bool:
+    """Return whether the process is of second order, and meets no wall: see `high_order.py`."""
+    walls = np.isfinite(np.array(box.chart.process.domain)).any(axis=1)
+    walls &= [period is None for period in box.chart.process.periods]
+    return bool(velocities(box.chart.process)) and not (walls.any() or box.chart.cut)
 
 
 def dominated(peclet: FloatArray, masses: FloatArray) -> bool:
@@ -132,6 +148,10 @@ MARGIN = 0.1
 """Part of the length in use that is added on either side."""
 SHRUNK = 0.6
 """Part of the length in use below which the rest is cut off."""
+TRIMMED, TRIMS = 0.8, 3
+"""The same for a sharp law, and how often it is tried."""
+RIPPLE = 10.0
+"""Density that counts as zero, in units of the deepest negative density: the cells' error."""
 
 
 def settled_box(box: Box, shrink: bool = True) -> Box:
@@ -166,10 +186,11 @@ def settled_box(box: Box, shrink: bool = True) -> Box:
         covariance = box.covariance
         if (
             not is_free(process)
+            or velocities(process)
             or turns == TURNS
             or abs(covariance[0, 1]) < TILT * np.sqrt(covariance[0, 0] * covariance[1, 1])
         ):
-            return box
+            return trimmed(box) if shrink and has_smooth_velocity(box) else box
         box, turns = _turned(box), turns + 1
         largest, smallest = LARGEST * box.lengths, SMALLEST * box.lengths
     raise UnresolvedLandscapeError(TOO_STEEP)
@@ -194,15 +215,32 @@ def _opened(box: Box, law: Law, axis: int) -> Span:
     return replace(span, low=low, high=high)
 
 
-def _shrunk(box: Box, law: Law, axis: int) -> Span:
-    """Cut the span to where there is density, if that is only a part of it."""
+def trimmed(box: Box) -> Box:
+    """Cut off what the sharp law leaves empty, which the heat of exponential fitting had filled."""
+    for _ in range(TRIMS):
+        law = sharp_law(box)
+        spans = _shrunk(box, law, 0, HIGH, TRIMMED), _shrunk(box, law, 1, HIGH, TRIMMED)
+        if spans == box.spans:
+            break
+        box = with_law(replace(box, spans=spans))
+    return box
+
+
+def _ripple(cells: Axis, mass: FloatArray) -> float:
+    """Return the density, over its peak, that the cells do not tell from zero."""
+    density = mass / cells.widths
+    return RIPPLE * max(-float(density.min() / density.max()), 0.0)
+
+
+def _shrunk(box: Box, law: Law, axis: int, least: float = LOW, part: float = SHRUNK) -> Span:
+    """Cut the span to where the density, over its peak, is `least`, if that is a small part."""
     span, (cells, mass) = box.spans[axis], law.along(axis)
     if span.circle:
         return span
     density = np.abs(mass) / cells.widths
-    used = np.flatnonzero(density >= LOW * density.max())
+    used = np.flatnonzero(density >= max(least, _ripple(cells, mass)) * density.max())
     low, high = float(cells.edges[used[0]]), float(cells.edges[used[-1] + 1])
-    if high - low > SHRUNK * (span.high - span.low):
+    if high - low > part * (span.high - span.low):
         return span
     middle, core = _core(cells.centres, mass)
     margin = MARGIN * (high - low)
@@ -219,8 +257,9 @@ def _moved(box: Box, law: Law, axis: int) -> Span:
     middle, core = _core(cells.centres, mass)
     core = max(core, MIN_CORE * (span.high - span.low))
     step = GROWTH * (span.high - span.low)
-    low = max(span.low - step, float(box.walls[axis, 0])) if density[0] > HIGH else span.low
-    high = min(span.high + step, float(box.walls[axis, 1])) if density[-1] > HIGH else span.high
+    floor = max(HIGH, _ripple(cells, mass)) if has_smooth_velocity(box) else HIGH
+    low = max(span.low - step, float(box.walls[axis, 0])) if density[0] > floor else span.low
+    high = min(span.high + step, float(box.walls[axis, 1])) if density[-1] > floor else span.high
     if (low, high) == (span.low, span.high) and SETTLED < core / span.core < 1 / SETTLED:
         return span
     return Span(low, high, middle, core)

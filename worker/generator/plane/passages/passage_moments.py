@@ -23,7 +23,7 @@ from worker.generator.plane.finite_volumes import (
 )
 from worker.generator.plane.grid import Grid, IndexArray
 from worker.generator.plane.passages.passage_mesh import PassageMesh
-from worker.generator.process import FloatArray
+from worker.generator.process import FloatArray, velocities
 from worker.generator.quantities.outcomes import TIME_UNSETTLED, Reason
 from worker.generator.quantities.regions import Region
 
@@ -122,6 +122,8 @@ LEVELS = (32, 48, 64, 96, 128)
 """Cells along each axis, level by level."""
 SETTLED = 2e-4
 """Change of the logarithm of the mean time by the last step at which refinement ends."""
+SETTLED_IN_POSITION = 1e-3
+"""The same for a process of second order: next to an edge at v = 0 the density is steep."""
 LARGEST_ERROR = 0.02
 """Change of the logarithm of the mean time above which no time is given."""
 ORDERS: dict[str, tuple[float, float]] = {"exponential": (2, 4), "upwind": (2, 3)}
@@ -155,25 +157,24 @@ class PassageMoments:
     error: float
 
 
-def passage_moments(mesh: PassageMesh) -> PassageMoments | Reason:
+def passage_moments(mesh: PassageMesh, discretised: "Discretised") -> PassageMoments | Reason:
     """Return the moments of the first-passage time, or why it has none."""
     tried = []
     for schemes in (UPWIND,) if weak_noise(mesh) else (FITTED, UPWIND):
         orders = orders_of(mesh.goal, schemes)
         logs = np.array(
-            [log_moments(mesh, DiscreteProcess.of(mesh, cells, schemes)) for cells in LEVELS[:3]]
+            [log_moments(mesh, discretised(mesh, cells, schemes)) for cells in LEVELS[:3]]
         )
         before, now = (_extrapolated(logs[:n], LEVELS[:n], orders) for n in (2, 3))
         change = abs(now[0] - before[0])
         tried.append((change if np.isfinite(change) else np.inf, schemes, logs, now))
     change, schemes, logs, now = min(tried, key=lambda attempt: attempt[0])
     orders = orders_of(mesh.goal, schemes)
+    settled = SETTLED_IN_POSITION if velocities(mesh.chart.process) else SETTLED
     for level in (3, 4):
-        if change < SETTLED:
+        if change < settled:
             break
-        logs = np.vstack(
-            [logs, log_moments(mesh, DiscreteProcess.of(mesh, LEVELS[level], schemes))]
-        )
+        logs = np.vstack([logs, log_moments(mesh, discretised(mesh, LEVELS[level], schemes))])
         before, now = now, _extrapolated(logs[-3:], LEVELS[level - 2 : level + 1], orders)
         change = abs(now[0] - before[0])
     if not change < LARGEST_ERROR:
@@ -227,6 +228,29 @@ class DiscreteProcess:
         return absorbing_generator(self.grid, self.coefficients, self.terms, absorbed, len(sets))
 
 
+class Discretised:
+    """Discretised processes by their cells: passages on the same cells share what they can.
+
+    The way there and the way back do.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[object, ...], DiscreteProcess] = {}
+
+    def __call__(self, mesh: PassageMesh, cells: int, schemes: Schemes) -> DiscreteProcess:
+        """Discretise the process on cells × cells cells, or return what is known."""
+        chart, axes = mesh.chart, mesh.grid(cells).axes
+        key = (
+            schemes,
+            chart.matrix.tobytes(),
+            chart.origin.tobytes(),
+            *(axis.edges.tobytes() for axis in axes),
+        )
+        if key not in self._known:
+            self._known[key] = DiscreteProcess.of(mesh, cells, schemes)
+        return self._known[key]
+
+
 def log_moments(mesh: PassageMesh, discrete: DiscreteProcess) -> FloatArray:
     """Return the logarithms of mean and standard deviation on one grid (2,), nan if undefined."""
     weights = _start(mesh, discrete)
@@ -256,6 +280,8 @@ def _start(mesh: PassageMesh, discrete: DiscreteProcess) -> FloatArray:
 
 def weak_noise(mesh: PassageMesh) -> bool:
     """Return whether drift dominates noise over the coarsest cells, where the process is."""
+    if velocities(mesh.chart.process):
+        return True
     discrete = DiscreteProcess.of(mesh, LEVELS[1], FITTED)
     masses = np.abs(discrete.law)
     return any(

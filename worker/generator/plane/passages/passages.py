@@ -21,11 +21,11 @@ from worker.generator.plane.passages.passage_mesh import (
 )
 from worker.generator.plane.passages.passage_moments import (
     LEVELS,
-    DiscreteProcess,
+    Discretised,
     log_moments,
     passage_moments,
 )
-from worker.generator.process import DiffusionProcess, FloatArray
+from worker.generator.process import DiffusionProcess, FloatArray, velocities
 from worker.generator.quantities.fixed_points import FixedPoint
 from worker.generator.quantities.outcomes import (
     NEVER_HIT,
@@ -70,7 +70,8 @@ def passages_between(
     wells = wells_of(domain.process, fixed)
     around = [pair for a, b in neighbours(wells) for pair in ((a, b), (b, a))]
     pairs = (*asked, *(pair for pair in around if pair not in asked))
-    return [_passage(domain, *pair) for pair in pairs]
+    discretised = Discretised()
+    return [_passage(domain, *pair, discretised) for pair in pairs]
 
 
 def committors_between(
@@ -94,9 +95,11 @@ def committors_between(
 def wells_of(process: DiffusionProcess, fixed: tuple[FixedPoint, ...]) -> list[Region]:
     """Return a box around each stable fixed point; none where there are too many.
 
-    Along each coordinate it reaches one standard deviation of the linearised process.
+    Along each coordinate it reaches one standard deviation of the linearised process, and in a
+    process of second order it holds all velocities: a passage ends as the position comes within one
+    standard deviation of the other well.
     """
-    found = []
+    found, free = [], list(velocities(process))
     for point in fixed:
         at = np.array(point.at)
         if not point.stable:
@@ -110,13 +113,19 @@ def wells_of(process: DiffusionProcess, fixed: tuple[FixedPoint, ...]) -> list[R
                 np.column_stack([at - reach, at + reach]),
                 *np.array(process.domain, dtype=float).T[:, :, None],
             )
+            ends[free] = -np.inf, np.inf
             found.append(Region(tuple((float(low), float(high)) for low, high in ends)))
     return found if len(found) <= MOST_WELLS else []
 
 
 def neighbours(wells: list[Region]) -> list[tuple[Region, Region]]:
     """Return the pairs of wells that do not overlap and have no third one between them."""
-    middles = [np.mean(well.intervals, axis=1) for well in wells]
+    middles = [
+        np.array(
+            [(low + high) / 2 if np.isfinite(high - low) else 0.0 for low, high in w.intervals]
+        )
+        for w in wells
+    ]
     size = np.ptp(middles, axis=0) if wells else np.ones(2)
     size = np.where(size > 0, size, 1.0)
     pairs = []
@@ -133,7 +142,7 @@ def neighbours(wells: list[Region]) -> list[tuple[Region, Region]]:
 
 
 def _passage(
-    domain: PassageDomain, start: Place, to: Place
+    domain: PassageDomain, start: Place, to: Place, discretised: Discretised
 ) -> tuple[SpatialPassage, Solved | None]:
     problem = _problem(start) or (_problem(to) if isinstance(to, Region) else NEVER_HIT)
     if problem is not None:
@@ -145,7 +154,7 @@ def _passage(
     mesh = passage_mesh(domain, start, to)
     if isinstance(mesh, Reason):
         return SpatialPassage(start, to, Timing(None, mesh)), None
-    found = passage_moments(mesh)
+    found = passage_moments(mesh, discretised)
     if isinstance(found, Reason):
         return SpatialPassage(start, to, Timing(None, found)), None
     passage = SpatialPassage(
@@ -203,24 +212,15 @@ def passages_near(
     passages : passages of the report
     solved : domain and schemes of each of them, None where it has no time
     """
-    discretised: dict[tuple[object, ...], DiscreteProcess] = {}
+    discretised = Discretised()
     for passage, on in zip(passages, solved, strict=True):
         if on is None:
             yield replace(passage, mean_time=Timing(None), deviation=None)
             continue
         mesh = with_process(on.mesh, process)
-        chart, axes = mesh.chart, mesh.grid(LEVELS[0]).axes
-        key = (
-            on.schemes,
-            chart.matrix.tobytes(),
-            chart.origin.tobytes(),
-            *(axis.edges.tobytes() for axis in axes),
-        )
-        if key not in discretised:
-            discretised[key] = DiscreteProcess.of(mesh, LEVELS[0], on.schemes)
         mean, deviation = (
             Timing(None) if np.isnan(log) else Timing.from_log(float(log))
-            for log in log_moments(mesh, discretised[key])
+            for log in log_moments(mesh, discretised(mesh, LEVELS[0], on.schemes))
         )
         yield replace(passage, mean_time=mean, deviation=deviation)
 
