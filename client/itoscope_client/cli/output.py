@@ -117,7 +117,8 @@ def of_dataset(dataset: Mapping[str, Any], name: str) -> str:
 def of_model(model: Model) -> str:
     """Write a model's equations, coefficients with errors, times and warnings."""
     equations = (f"  {equation}" for equation in model.equations)
-    lines = ["", "  dX = b dt + σ dW,  a = σσᵀ", *equations, ""]
+    general = ["  dX = b dt + σ dW,  a = σσᵀ"] if model.order == 1 else []
+    lines = ["", *general, *equations, ""]
     rows = [("term", "value", "± std. error", "95 % interval", "probability")]
     confidence = model.document["provenance"].get("analysis", {}).get("confidence")
     if confidence is not None:

@@ -18,7 +18,9 @@ def page(model: ModelDocument) -> str:
     parts = [
         "<div>",
         "<p><i>d</i>X = <i>b</i> <i>dt</i> + <i>σ</i> <i>dW</i>,"
-        "&ensp;<i>a</i> = <i>σσ</i>ᵀ (Itô)</p>",
+        "&ensp;<i>a</i> = <i>σσ</i>ᵀ (Itô)</p>"
+        if model.order == 1
+        else "<p><i>a</i> = <i>σσ</i>ᵀ (Itô)</p>",
     ]
     parts += [f"<p style='font-size:1.15em'>{line}</p>" for line in _equations(model)]
     parts.append(_times(model))
@@ -45,7 +47,18 @@ def relaxation_rows(model: ModelDocument) -> list[tuple[str, str, str]]:
 
 def _equations(model: ModelDocument) -> list[str]:
     lines = []
+    positions = {v: x for x, v in model.velocities.items()}
     for letter, component, summands in model.sums():
+        if letter == "b" and component in positions:
+            x, v, kicks = (
+                escape(text)
+                for text in (positions[component], component, model.noise_of(component))
+            )
+            lines += [
+                f"<i>d</i>{x} = {v} <i>dt</i>",
+                f"<i>d</i>{v} = ({_sum(summands)}) <i>dt</i> + {kicks}",
+            ]
+            continue
         index = escape(index_of(component))
         index = "" if len(model.variables) == 1 else f"<sub>{index}</sub>"
         lines.append(f"<i>{letter}</i>{index} = {_sum(summands)}")

@@ -27,6 +27,9 @@ Summand = tuple[str, str, str]
 class ModelDocument:
     """The model dX = b(X) dt + σ(X) dW in the Itô sense, a = σσᵀ (twice the physicists' D).
 
+    Of second order it is dx = v dt, dv = F(x, v) dt + σ(x, v) dW, with positions and then their
+    velocities for variables.
+
     Variables have the names that the file gives them, and an angle's terms are functions of its
     value. Standard names (x, y, z) are understood, too.
 
@@ -69,6 +72,17 @@ class ModelDocument:
         """Names of the variables: the file's, or x, y, z, … where it has none."""
         return self.process.variables
 
+    @property
+    def order(self) -> int:
+        """Order of the dynamics; 2 where the velocities of positions are variables, too."""
+        return self.process.order
+
+    @property
+    def velocities(self) -> Mapping[str, str]:
+        """Velocity of each position; empty for a model of first order."""
+        d = self.process.n_positions
+        return dict(zip(self.variables[:d], self.variables[d:], strict=False))
+
     def name_of(self, variable: str) -> str:
         """Return the file's name of a variable, or of a pair such as `x,y`, by either name."""
         symbols = self.document["model"].get("symbols", {})
@@ -76,14 +90,46 @@ class ModelDocument:
 
     @property
     def equations(self) -> tuple[str, ...]:
-        """Equations as text: `b_x = 0.87*x - 0.92*x^3`, `a_xx = 0.26`."""
+        """Equations as text: `b_x = 0.87*x - 0.92*x^3`, `a_xx = 0.26`.
+
+        Of second order they are `dx = v dt`, `dv = (-4.1*x - 1.2*v) dt + sqrt(a_vv) dW`.
+        """
         model = self.in_symbols["model"]
         drift = [f"b_{name} = {part['expression']}" for name, part in model["drift"].items()]
+        if self.order == 2:
+            noise = [self.noise_of(v) for v in self.velocities.values()]
+            drift = [
+                line
+                for (x, v), kicks in zip(self.velocities.items(), noise, strict=True)
+                for line in (
+                    f"d{x} = {v} dt",
+                    f"d{v} = ({model['drift'][v]['expression']}) dt + {kicks}",
+                )
+            ]
         diffusion = [
             f"a_{index_of(pair)} = {part['expression']}"
             for pair, part in model["diffusion"].items()
         ]
         return (*drift, *diffusion)
+
+    def noise_of(self, velocity: str) -> str:
+        """Write the noise of a velocity in its equation."""
+        pair = index_of(f"{velocity},{velocity}")
+        return f"sqrt(a_{pair}) dW" if len(self.velocities) == 1 else f"(σ dW)_{velocity}"
+
+    def force(self, x: ArrayLike, v: ArrayLike = 0.0) -> Floats:
+        """Return the force F [state/time²] at positions and velocities, which broadcast.
+
+        Of several positions they are (…, d), and so is the force. Raises ValueError for a model of
+        first order, which has none.
+        """
+        if self.order == 1:
+            raise ValueError("a model of first order has no force: its drift is drift(x)")
+        d = self.process.n_positions
+        at, moving = np.broadcast_arrays(*(np.asarray(a, dtype=np.float64) for a in (x, v)))
+        if d == 1:
+            return self.process.drift_at(np.stack([at, moving], axis=-1))[..., 1]
+        return self.process.drift_at(np.concatenate([at, moving], axis=-1))[..., d:]
 
     def drift(self, x: ArrayLike) -> Floats:
         """Return b [state/time] at states of any shape in one variable, (…, d) in several."""
@@ -97,8 +143,17 @@ class ModelDocument:
 
     @property
     def active_terms(self) -> tuple[Term, ...]:
-        """Terms that were kept in the model."""
-        return tuple(term for term in self.terms if term.active)
+        """Terms that were kept in the model; that a velocity moves its position is no estimate."""
+        return tuple(
+            term
+            for term in self.terms
+            if term.active and (term.function, term.component) not in self._known
+        )
+
+    @property
+    def _known(self) -> set[tuple[str, str]]:
+        """Components that are not estimated: the drift of a position is its velocity."""
+        return {("drift", x) for x in self.velocities}
 
     def sums(self, *, errors: bool = True) -> Iterator[tuple[str, str, list[Summand]]]:
         """Yield letter and component of every equation, with its kept terms.
@@ -108,6 +163,8 @@ class ModelDocument:
         for function, letter in (("drift", "b"), ("diffusion", "a")):
             for component in self.in_symbols["model"][function]:
                 place = (function, component)
+                if place in self._known:
+                    continue
                 own = [t for t in self.active_terms if (t.function, t.component) == place]
                 yield letter, component, [_summand(t, n == 0, errors) for n, t in enumerate(own)]
 
@@ -211,7 +268,14 @@ class ModelDocument:
         )
 
     def known_passage(self, start: Any, end: Any) -> Passage | None:
-        """Return the first passage in the result, or None."""
+        """Return the first passage in the result, or None.
+
+        Of a position and its velocity, two numbers are positions: from rest until it is crossed.
+        """
+        numbers = isinstance(start, int | float) and isinstance(end, int | float)
+        if numbers and len(self.velocities) == 1:
+            ends = (end, None) if start < end else (None, end)
+            start, end = (start, 0.0), {self.variables[0]: ends}
         first, last = (
             {self.name_of(name): ends for name, ends in place.items()}
             if isinstance(place, Mapping)

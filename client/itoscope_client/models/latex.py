@@ -34,16 +34,36 @@ def equations(model: ModelDocument, *, errors: bool) -> str:
     errors   whether each coefficient has its standard error
     """
     lines = []
+    positions = {v: x for x, v in model.velocities.items()}
     for letter, component, summands in model.sums(errors=errors):
         names = [variable(name) for name in component.split(",")]
+        if letter == "b" and component in positions:
+            lines += _motion(variable(positions[component]), names[0], summands, len(positions))
+            continue
         index = (" " if len("".join(names)) == len(names) else ", ").join(names)
         lines.append(f"{letter}_{{{index}}} &= {_sum(summands)}")
     body = " \\\\\n".join(lines)
     return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
 
 
+def _motion(position: str, velocity: str, force: Sequence[Summand], count: int) -> list[str]:
+    """Write dx = v dt and dv = (…) dt + … dW of one of `count` positions."""
+    noise = f"\\sqrt{{a_{{{velocity} {velocity}}}}} \\, dW"
+    if count > 1:
+        noise = f"\\left(\\sigma \\, dW\\right)_{{{velocity}}}"
+    return [
+        f"d{position} &= {velocity} \\, dt",
+        f"d{velocity} &= {_bracketed(_sum(force))} \\, dt + {noise}",
+    ]
+
+
 def variable(name: str) -> str:
-    """Write a variable: x, x₄, a Greek letter by its name, or a word in upright letters."""
+    """Write a variable: x, x₄, a Greek letter by its name, or a word in upright letters.
+
+    `v_x` is the velocity of x.
+    """
+    if name.startswith("v_") and name.strip("v_"):
+        return f"v_{{{variable(name[2:])}}}"
     if len(name) == 1:
         return name
     if _GREEK.fullmatch(name) and name[1:].islower():

@@ -21,6 +21,8 @@ Ask = Callable[["Model", Any, Any], Passage]
 class Model(ModelDocument):
     """The model dX = b(X) dt + σ(X) dW in the Itô sense, a = σσᵀ (twice the physicists' D).
 
+    Of second order it is dx = v dt, dv = F(x, v) dt + σ(x, v) dW.
+
     document   the service's result document, with what has no property here
     ask        function that computes a first passage that the result lacks
     """
@@ -55,19 +57,22 @@ class Model(ModelDocument):
         start: ArrayLike | None = None,
         substeps: int = 10,
         seed: int | None = None,
+        velocities: bool = False,
     ) -> tuple[Floats, Floats]:
         """Simulate paths; return times (n + 1,) and states.
 
         The states are (n + 1,), with `n_paths` (n_paths, n + 1), in several variables (…, d). Equal
-        seeds give equal paths.
+        seeds give equal paths. Of a model of second order they are the positions.
 
         duration   length of the paths [time]; give it or `n_steps`
         dt         sampling interval [time]; default: the data's
         n_steps    number of samples after the first
         n_paths    number of paths; default: one, without its axis
-        start      initial state, or one for each path; default: stationarily distributed
+        start      initial state, or one for each path; default: stationarily distributed. Of second
+                   order: positions and velocities, or positions alone, from rest
         substeps   steps per sample, by Milstein's scheme or in several variables Euler–Maruyama's
         seed       seed of the random numbers
+        velocities of second order: whether the states are positions and velocities, (…, 2d)
 
         Raises SimulationError where a path leaves the states that the model describes.
         """
@@ -86,7 +91,10 @@ class Model(ModelDocument):
             first = np.array(np.broadcast_to(self._states(start), (count, d)))
         paths = simulated(self.process, first, dt=dt, n_steps=steps, substeps=substeps, rng=rng)
         times: Floats = dt * np.arange(steps + 1, dtype=np.float64)
-        shown: Floats = paths[..., 0] if d == 1 else paths
+        positions = self.process.n_positions
+        if positions and not velocities:
+            paths = paths[..., :positions]
+        shown: Floats = paths[..., 0] if paths.shape[-1] == 1 else paths
         return times, shown if n_paths is not None else shown[0]
 
     def plot(
@@ -96,7 +104,8 @@ class Model(ModelDocument):
 
         In one variable it has four panels with confidence bands: drift and diffusion with the
         data's binned increments, stationary density with the data's histogram, and effective
-        potential. In the plane it shows density and drift.
+        potential. In the plane it shows density and drift, of a position and its velocity the
+        phase plane.
 
         data    samples, (n,) or (n, d): their range, and their histogram; default: the result's
         panel   one of `drift`, `diffusion`, `density` and `potential` alone; one variable only
@@ -156,7 +165,11 @@ class Model(ModelDocument):
         return Model, (self.document,)
 
     def _states(self, start: ArrayLike) -> Floats:
-        states = np.asarray(start, dtype=np.float64)
+        states, d = np.asarray(start, dtype=np.float64), self.process.n_positions
+        if d == 1 and not states.ndim:
+            states = states[None]
+        if d and states.shape[-1] == d:
+            return np.concatenate([states, np.zeros_like(states)], axis=-1)
         return states[..., None] if len(self.variables) == 1 else states
 
 

@@ -37,6 +37,8 @@ def figure(model: ModelDocument, data: ArrayLike | None, panel: Panel | None, ax
         there = "one picture" if len(model.variables) == 2 else f"the panels {', '.join(PANELS)}"
         raise ValueError(f"there is no panel {panel!r}: of this model plot() draws {there}")
     samples = None if data is None else np.asarray(data, dtype=np.float64)
+    if model.order == 2 and samples is not None and samples.ndim == 1:
+        samples = _with_velocities(model, samples)
     if len(model.variables) == 2:
         return _plane(_axes(ax, (6, 5)), model, samples)
     [shown] = _ranges(model, samples)
@@ -51,6 +53,19 @@ def figure(model: ModelDocument, data: ArrayLike | None, panel: Panel | None, ax
     axes = _axes(ax, (5, 3.6))
     PANELS[panel or "drift"](axes, model, samples, shown)
     return axes.figure
+
+
+def _with_velocities(model: ModelDocument, positions: Floats) -> Floats:
+    """Add velocities to positions: secants over two of the result's sampling intervals.
+
+    Raises ValueError where the result has no data, and so no sampling interval.
+    """
+    dt = (model.document.get("data") or {}).get("dt")
+    if dt is None:
+        raise ValueError(
+            "the result has no sampling interval: give plot() positions and velocities"
+        )
+    return np.column_stack([positions[1:-1], (positions[2:] - positions[:-2]) / (2 * dt)])
 
 
 def _axes(ax: Any, size: tuple[float, float]) -> Any:
@@ -153,15 +168,26 @@ def _plane(axes: Any, model: ModelDocument, samples: Floats | None) -> Any:
         (x, y), values = law
         shown = axes.pcolormesh(x, y, values.T, shading="nearest", cmap="Blues")
         axes.figure.colorbar(shown, ax=axes, label="stationary density")
+    elif samples is None:
+        _samples(axes, model)
     if samples is not None:
         axes.plot(samples[:, 0], samples[:, 1], ".", markersize=1, alpha=0.2, color="0.3")
     x_points, y_points = np.linspace(x_low, x_high, ARROWS), np.linspace(y_low, y_high, ARROWS)
     points = np.stack(np.meshgrid(x_points, y_points, indexing="ij"), axis=-1)
     b = model.drift(points)
     axes.quiver(points[..., 0], points[..., 1], b[..., 0], b[..., 1], angles="xy", width=0.003)
-    axes.set(xlim=(x_low, x_high), ylim=(y_low, y_high), title="drift")
+    title = "drift" if model.order == 1 else "phase plane"
+    axes.set(xlim=(x_low, x_high), ylim=(y_low, y_high), title=title)
     axes.set(xlabel=model.variables[0], ylabel=model.variables[1])
     return axes.figure
+
+
+def _samples(axes: Any, model: ModelDocument) -> None:
+    """Draw the result's histogram of two variables, if there is one."""
+    joint = (model.document.get("observed") or {}).get("joint_histogram")
+    if joint:
+        x, y = map(array_of, joint["edges"])
+        axes.pcolormesh(x, y, array_of(joint["counts"]).T, cmap="Greys", alpha=0.6)
 
 
 def _ranges(model: ModelDocument, samples: Floats | None) -> list[Range]:
@@ -171,6 +197,10 @@ def _ranges(model: ModelDocument, samples: Floats | None) -> list[Range]:
         ends = zip(np.nanmin(columns, axis=0), np.nanmax(columns, axis=0), strict=True)
         return [(float(low), float(high)) for low, high in ends]
     known = (model.document.get("data") or {}).get("range")
+    field = model.document.get("drift_field")
+    if model.order == 2:
+        # Velocities were not recorded, and are beside the data.
+        known = field and [(axis[0], axis[-1]) for axis in field["grid"]]
     if known:
         return [(float(low), float(high)) for low, high in known]
     law = density_of(model.document)

@@ -54,12 +54,14 @@ class Process:
     drift       terms of b by variable
     diffusion   terms of a by pair of variables; missing pairs are zero
     domain      declared bounds by variable
+    order       2 where the variables are positions and then their velocities
     """
 
     variables: tuple[str, ...]
     drift: Mapping[str, Sum]
     diffusion: Mapping[tuple[str, str], Sum]
     domain: Mapping[str, Interval]
+    order: int = 1
 
     def drift_at(self, x: ArrayLike) -> NDArray[np.float64]:
         """Return b [state/time] at states of any shape in one variable, (…, d) in several.
@@ -96,6 +98,11 @@ class Process:
         return len(self.variables) == 1
 
     @property
+    def n_positions(self) -> int:
+        """Number of positions whose velocities are variables; 0 for a model of first order."""
+        return len(self.variables) // 2 if self.order == 2 else 0
+
+    @property
     def additive(self) -> bool:
         """Whether the diffusion is constant."""
         return not any(part.varies for part in self.diffusion.values())
@@ -128,6 +135,7 @@ def process_of(document: Mapping[str, Any]) -> Process:
         {name: _sum_of(component) for name, component in model["drift"].items()},
         {_pair_of(pair): _sum_of(component) for pair, component in model["diffusion"].items()},
         {name: (ends[0], ends[1]) for name, ends in bounds.items()},
+        model.get("order") or 1,
     )
 
 

@@ -1,6 +1,8 @@
 """Simulated paths of a model, and states drawn from its stationary density.
 
-Paths follow Milstein's scheme in one variable, Euler–Maruyama's in several.
+Paths follow Milstein's scheme in one variable, Euler–Maruyama's in several. Positions with
+velocities move half a step before and after a kick by Heun's scheme, which is of second order where
+the noise is additive.
 """
 
 from collections.abc import Callable, Mapping
@@ -95,6 +97,12 @@ def _stepper(process: Process, start: Floats, h: float) -> Callable[[Floats, Flo
         def plain(x: Floats, kick: Floats) -> Floats:
             return _milstein(process, x, h, kick, sigma)
 
+    elif process.n_positions:
+        root = _root(process.diffusion_at(start[:1])) if process.additive else None
+
+        def plain(x: Floats, kick: Floats) -> Floats:
+            return _kicked(process, x, h, kick, root)
+
     else:
         root = _root(process.diffusion_at(start[:1])) if process.additive else None
 
@@ -119,6 +127,25 @@ def _euler(process: Process, x: Floats, h: float, kick: Floats, root: Floats | N
     return np.asarray(
         x + process.drift_at(x) * h + np.einsum("...ij,...j->...i", sigma, kick), dtype=np.float64
     )
+
+
+def _kicked(process: Process, x: Floats, h: float, kick: Floats, root: Floats | None) -> Floats:
+    """Return positions and velocities after half a step, a kick of the velocities, and half a step.
+
+    Euler's scheme drives an oscillation of frequency ω by ω²h/2, against its friction.
+    """
+    d = process.n_positions
+
+    def coasted(state: Floats) -> Floats:
+        return np.hstack([state[:, :d] + h / 2 * state[:, d:], state[:, d:]])
+
+    middle = coasted(x)
+    sigma = _root(process.diffusion_at(middle)) if root is None else root
+    noise = np.einsum("...ij,...j->...i", sigma, kick)[..., d:]
+    force = process.drift_at(middle)[:, d:]
+    ahead = np.hstack([middle[:, :d], middle[:, d:] + force * h + noise])
+    mean = (force + process.drift_at(ahead)[:, d:]) / 2
+    return coasted(np.hstack([middle[:, :d], middle[:, d:] + mean * h + noise]))
 
 
 def _root(a: Floats) -> Floats:
