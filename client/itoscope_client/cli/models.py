@@ -75,6 +75,8 @@ def simulate(
 ) -> None:
     """Simulate paths of MODEL, as CSV with the columns path, t and the variables.
 
+    Of a model of second order these are the positions.
+
     \b
     Examples:
       itoscope simulate job_06h1ve3u84qhrctvl7s0he79sg --duration 300 --seed 1 > path.csv
@@ -85,7 +87,8 @@ def simulate(
     except ValueError:
         raise InputError(f"--start is x, or x,y in two variables, not {start!r}") from None
     found = _read(model, url)
-    if first is not None and len(first) != len(found.variables):
+    seen = found.variables[: found.process.n_positions or None]
+    if first is not None and len(first) not in (len(found.variables), len(seen)):
         names = ", ".join(found.variables)
         raise InputError(f"--start {start} has {len(first)} numbers; the variables are {names}")
     if first is not None and len(first) == 1:
@@ -97,7 +100,7 @@ def simulate(
     rows = np.column_stack(
         [np.repeat(np.arange(paths), len(times)), np.tile(times, paths), samples]
     )
-    header = ",".join(["path", "t", *found.variables])
+    header = ",".join(["path", "t", *seen])
     to: Any = sys.stdout if output == "-" else output
     np.savetxt(
         to,

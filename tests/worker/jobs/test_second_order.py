@@ -55,14 +55,14 @@ def dataset(columns: tuple[str, ...], states: np.ndarray) -> Dataset:
 
 
 def identified(
-    columns: tuple[str, ...], states: np.ndarray, degree: int = 3
+    columns: tuple[str, ...], states: np.ndarray, degree: int = 3, dynamics: str = "second-order"
 ) -> IdentificationResult:
     job = JOB_REQUEST.validate_python(
         {
             "kind": "identification",
             "dataset": "ds_a",
             "parameters": {
-                "dynamics": "second-order",
+                "dynamics": dynamics,
                 "library": {"polynomial_degree": degree},
             },
             "analysis": {"model_only": True},
@@ -131,6 +131,11 @@ def test_two_positions_have_symbols_of_velocities_and_noise_of_their_own() -> No
     )
     noise = next(w for w in found.warnings if w.code == "measurement-noise")
     assert " in b" in noise.message
+
+
+def test_an_oscillator_has_no_coloured_noise_and_says_so() -> None:
+    found = identified(("x",), harmonic(K, GAMMA, A, DT, N, 1)[:, None], 2, "coloured-noise")
+    assert "not-coloured-noise" in {w.code for w in found.warnings}
 
 
 def test_velocities_are_words_of_a_job_only_where_they_are_variables() -> None:

@@ -67,8 +67,9 @@ def _coloured(
             "parameters.dynamics to second-order.",
             details,
         )
-    if restricted and noise.is_linear:
-        slow = -problem.space.positions.time / _slope(noise)
+    slope = _slope(noise) if noise.is_linear else 0.0
+    if restricted and slope < 0:
+        slow = -problem.space.positions.time / slope
         yield Finding(
             "rates-interchangeable",
             f"The drift is linear, so the record holds two times, {max(time, slow):.3g} and "
