@@ -115,7 +115,7 @@ SYSTEMS = {
         {"vx": {"x": -2.0, "vx": -1.0}, "vy": {"y": -3.0, "vy": -0.5}},
         {"vx,vx": 1.0, "vx,vy": 0.3, "vy,vy": 0.4},
     ),
-    # dx = (x − x³ + u) dt, du = −u/τ dt + (√0.25/τ) dW, τ = 0.2
+    # F of dx = (x − x³ + u) dt, du = −u/τ dt + (√0.25/τ) dW with τ = 0.2
     "coloured noise": System(
         {"v": {"x": 5.0, "v": -4.0, "x^3": -5.0, "x^2*v": -3.0}}, {"v,v": 6.25}
     ),
@@ -243,3 +243,27 @@ def bounds_of(system: System, states: Floats, dt: float, degree: int | None = No
         size = system.tensor[i, i] * system.tensor[j, j] + value**2
         bounds[pair, "1"] = float(np.sqrt(size / len(z)))
     return bounds
+
+
+COLOURED: dict[Coefficient, float] = {
+    ("f", "x"): 1.0,
+    ("f", "x^3"): -1.0,
+    ("τ", ""): 0.2,
+    ("a", ""): 0.25,
+}
+"""Coefficients of the coloured noise: of f, its correlation time, and its strength."""
+
+
+def bounds_of_coloured(states: Floats, dt: float) -> Bounds:
+    """Return the Cramér–Rao bounds of coloured noise, with velocities observed.
+
+    F = (f − v)/τ + f′v has the slope x^k/τ + k x^(k−1) v in a coefficient of f, and (v − f)/τ² in
+    τ; the strength is τ² times the diffusion of the velocity.
+    """
+    x, v = states[:, :-1].reshape(-1, 2).T
+    tau, strength = COLOURED["τ", ""], COLOURED["a", ""]
+    diffusion = strength / tau**2
+    slopes = np.stack([x / tau + v, x**3 / tau + 3 * x**2 * v, (v - x + x**3) / tau**2])
+    errors = np.sqrt(np.diag(np.linalg.inv(slopes @ slopes.T * dt / diffusion)))
+    of_strength = strength * np.sqrt(2 / len(x) + (2 * errors[2] / tau) ** 2)
+    return dict(zip(COLOURED, map(float, (*errors, of_strength)), strict=True))

@@ -14,18 +14,19 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.recovery import rms
 from benchmarks.second_order.systems import (
+    COLOURED,
     SYSTEMS,
     Bounds,
     Coefficient,
     Floats,
     System,
     bounds_of,
+    bounds_of_coloured,
     positions_of,
     states_of,
 )
 from contract.identification import IdentificationParameters
 from worker import pipeline
-from worker.identification.component_fit import TermFit
 from worker.identification.data.trajectories import from_arrays
 from worker.identification.errors import IdentificationError
 from worker.identification.identified_model import IdentifiedModel
@@ -39,8 +40,9 @@ DEGREE = 3
 class Setting:
     """Samples of a system.
 
-    noise     standard deviation of the measurement noise
-    allowed   largest rms error of a coefficient of F in bounds of a fit without selection
+    noise      standard deviation of the measurement noise
+    allowed    largest rms error of a coefficient of F in bounds of a fit without selection
+    dynamics   value of the parameter
     """
 
     system: str
@@ -49,11 +51,29 @@ class Setting:
     noise: float = 0.0
     n_trajectories: int = 1
     allowed: float = 1.15
+    dynamics: str = "second-order"
 
     @property
-    def truth(self) -> System:
+    def process(self) -> System:
         """The system."""
         return SYSTEMS[self.system]
+
+    @property
+    def truth(self) -> dict[Coefficient, float]:
+        """Coefficients that the job is to find."""
+        if self.dynamics == "coloured-noise":
+            return COLOURED
+        components = self.process.components()
+        return {
+            (c, term): value for c, terms in components.items() for term, value in terms.items()
+        }
+
+    def bounds(self, states: Floats) -> tuple[Bounds, Bounds]:
+        """Return the Cramér–Rao bounds of a record given the true terms, and of all candidates."""
+        if self.dynamics == "coloured-noise":
+            return bounds_of_coloured(states, self.dt), {}
+        true, every = (bounds_of(self.process, states, self.dt, d) for d in (None, DEGREE))
+        return true, every
 
     def states(self, seed: int) -> Floats:
         """Sample positions and velocities (n_trajectories, n_samples, 2d)."""
@@ -70,29 +90,34 @@ SETTINGS = {
     "rotating-trap": Setting("rotating trap", 0.05, 20_000),
     "coupled-oscillators": Setting("coupled oscillators", 0.05, 20_000),
     "anisotropic": Setting("anisotropic", 0.05, 20_000),
-    "coloured-noise": Setting("coloured noise", 0.02, 50_000),
+    "coloured-as-second": Setting("coloured noise", 0.02, 50_000),
+    "coloured-noise": Setting("coloured noise", 0.02, 50_000, dynamics="coloured-noise"),
 }
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Coefficient, its standard error, and its 95 % interval."""
+
+    value: float
+    error: float
+    interval: tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Found:
     """What one job found.
 
-    values    true coefficients, zero where the term was not found
-    errors    their standard errors, where found
-    held      whether their 95 % intervals hold the truth, where found
-    bounds    Cramér–Rao bounds given the true terms, and with all candidates
-    wrong     terms that are too many (+) or missing (−), by component
-    codes     codes of the warnings
+    answers   coefficients of the terms that were found
+    bounds    Cramér–Rao bounds given the true terms
+    without   those of all candidates
+    codes     codes of the warnings, or of the refusal
     seconds   CPU time
     """
 
-    values: dict[Coefficient, float]
-    errors: dict[Coefficient, float]
-    held: dict[Coefficient, bool]
+    answers: dict[Coefficient, Answer]
     bounds: Bounds
-    bounds_without_selection: Bounds
-    wrong: tuple[str, ...]
+    without: Bounds
     codes: tuple[str, ...]
     seconds: float
 
@@ -104,53 +129,44 @@ def parameters_of(dynamics: str = "second-order") -> IdentificationParameters:
     )
 
 
-def identified(positions: Floats, dt: float, dynamics: str = "second-order") -> IdentifiedModel:
-    """Identify as a job does."""
-    data = from_arrays(list(positions), dt)
-    return pipeline.identify(data, settings_of(parameters_of(dynamics)), lambda *_: None)
-
-
 def measured(seed: int, name: str) -> Found:
-    """Identify one record of a setting."""
+    """Identify one record of a setting as a job does."""
     setting = SETTINGS[name]
-    states, system = setting.states(seed), setting.truth
-    positions = positions_of(states, setting.noise, seed)
-    truth = {(c, t): v for c, terms in system.components().items() for t, v in terms.items()}
-    bounds = bounds_of(system, states, setting.dt)
-    without = bounds_of(system, states, setting.dt, DEGREE)
+    states = setting.states(seed)
+    data = from_arrays(list(positions_of(states, setting.noise, seed)), setting.dt)
+    settings = settings_of(parameters_of(setting.dynamics))
     with threadpool_limits(1):
         begun = time.process_time()
         try:
-            model = identified(positions, setting.dt)
+            model = pipeline.identify(data, settings, lambda *_: None)
         except IdentificationError as error:
-            seconds = time.process_time() - begun
-            nothing = dict.fromkeys(truth, 0.0)
-            refused = (f"refused: {error.code}",)
-            return Found(nothing, {}, {}, bounds, without, refused, (), seconds)
+            answers, codes = {}, [f"refused as {error.code}"]
+        else:
+            answers = answers_of(model, setting)
+            codes = [finding.code for finding in model.findings]
         seconds = time.process_time() - begun
-    terms = {
-        (c, t.name): t
-        for c, fit in {**model.drift, **model.diffusion}.items()
+    return Found(answers, *setting.bounds(states), tuple(codes), seconds)
+
+
+def answers_of(model: IdentifiedModel, setting: Setting) -> dict[Coefficient, Answer]:
+    """Return the active terms of what a setting is about."""
+    noise = model.coloured_noise
+    fits = {c: f for c, f in {**model.drift, **model.diffusion}.items() if "v" in c}
+    if setting.dynamics == "coloured-noise":
+        fits = {} if noise is None else {"f": noise.drift}
+    answers = {
+        (component, t.name): Answer(
+            t.value, t.std_error or np.nan, confidence_interval(t.estimates, 0.95, t.value)
+        )
+        for component, fit in fits.items()
         for t in fit.terms
-        if t.active and c in system.components()
+        if t.active
     }
-    both = terms.keys() & truth.keys()
-    return Found(
-        {c: terms[c].value if c in terms else 0.0 for c in truth},
-        {c: terms[c].std_error or np.nan for c in both},
-        {c: _holds(terms[c], truth[c]) for c in both},
-        bounds,
-        without,
-        tuple(f"+{c}: {t}" for c, t in terms if (c, t) not in truth)
-        + tuple(f"−{c}: {t}" for c, t in truth if (c, t) not in terms),
-        tuple(finding.code for finding in model.findings),
-        seconds,
-    )
-
-
-def _holds(term: TermFit, value: float) -> bool:
-    low, high = confidence_interval(term.estimates, 0.95, term.value)
-    return bool(low < value < high)
+    if setting.dynamics == "coloured-noise" and noise is not None:
+        for name, (value, error) in {"τ": noise.correlation_time, "a": noise.diffusion}.items():
+            spread = np.exp(1.96 * error / value)
+            answers[name, ""] = Answer(value, error, (value / spread, value * spread))
+    return answers
 
 
 HEAD = (
@@ -163,34 +179,38 @@ HEAD = (
 def rows_of(name: str, found: list[Found], misses: list[str], coverage: bool) -> Iterator[str]:
     """Yield the rows of a setting, and collect the missed bars."""
     setting = SETTINGS[name]
-    for component, terms in setting.truth.components().items():
-        for term, value in terms.items():
-            key = component, term
-            errors = np.array([f.values[key] / value - 1 for f in found])
-            bound, without = (
-                rms([b.get(key, np.nan) / value for b in bounds])
-                for bounds in (
-                    [f.bounds for f in found],
-                    [f.bounds_without_selection for f in found],
-                )
-            )
-            size, bias = rms(list(errors)), float(np.mean(errors))
-            in_errors = bias / (float(np.std(errors)) / np.sqrt(max(len(errors) - 1, 1)))
-            z = [errors[i] * value / f.errors[key] for i, f in enumerate(found) if key in f.errors]
-            held = 100 * float(
-                np.mean([float(f.held[key]) for f in found if key in f.held] or [np.nan])
-            )
-            yield (
-                f"{name:20}{component + ': ' + term:12}{100 * bias:+8.2f}%{in_errors:+8.1f}"
-                f"{100 * size:8.2f}%{100 * without:8.2f}%{size / without:7.2f}{100 * bound:8.2f}%"
-                f"{size / bound:7.2f}{rms(z) if z else np.nan:6.2f}{held:6.1f}%"
-            )
-            if component in setting.truth.force and size > setting.allowed * without:
-                misses.append(f"{name}, {component}: {term}: rms is {size / without:.2f} bounds")
-            if coverage and not 92 <= held <= 97.5:
-                misses.append(f"{name}, {component}: {term}: {held:.1f} % of intervals hold")
-    exact = sum(not f.wrong for f in found)
-    wrong = Counter(w for f in found for w in f.wrong)
+    for key, value in setting.truth.items():
+        label = ": ".join(filter(None, key))
+        answers = [f.answers.get(key) for f in found]
+        errors = np.array([a.value / value - 1 if a else -1.0 for a in answers])
+        z = [(a.value - value) / a.error for a in answers if a]
+        held = [float(a.interval[0] < value < a.interval[1]) for a in answers if a]
+        share = 100 * float(np.mean(held or [np.nan]))
+        bound, without = (
+            rms([getattr(f, which).get(key, np.nan) / value for f in found])
+            for which in ("bounds", "without")
+        )
+        size, bias = rms(list(errors)), float(np.mean(errors))
+        in_errors = bias / (float(np.std(errors)) / np.sqrt(max(len(errors) - 1, 1)))
+        yield (
+            f"{name:20}{label:12}{100 * bias:+8.2f}%{in_errors:+8.1f}"
+            f"{100 * size:8.2f}%{100 * without:8.2f}%{size / without:7.2f}{100 * bound:8.2f}%"
+            f"{size / bound:7.2f}{rms(z) if z else np.nan:6.2f}{share:6.1f}%"
+        )
+        if key[0] in setting.process.force and size > setting.allowed * without:
+            misses.append(f"{name}, {label}: rms is {size / without:.2f} bounds")
+        if coverage and not 92 <= share <= 97.5:
+            misses.append(f"{name}, {label}: {share:.1f} % of the intervals hold the truth")
+    wrong = Counter(
+        sign + ": ".join(filter(None, key))
+        for f in found
+        for sign, keys in (
+            ("+", f.answers.keys() - setting.truth.keys()),
+            ("−", setting.truth.keys() - f.answers.keys()),
+        )
+        for key in keys
+    )
+    exact = sum(f.answers.keys() == setting.truth.keys() for f in found)
     seconds = [f.seconds for f in found]
     yield (
         f"{name:20}{exact}/{len(found)} exact supports; wrong: "
@@ -214,7 +234,7 @@ def peer_rows(names: list[str], python: Path, seeds: int) -> Iterator[str]:
         setting = SETTINGS[name]
         states = [setting.states(seed) for seed in range(seeds)]
         positions = [positions_of(s, setting.noise, seed) for seed, s in enumerate(states)]
-        limits = [bounds_of(setting.truth, s, setting.dt, DEGREE) for s in states]
+        limits = [bounds_of(setting.process, s, setting.dt, DEGREE) for s in states]
         for estimator, parametric in ESTIMATORS.items():
             with tempfile.TemporaryDirectory() as folder:
                 file = Path(folder) / "records.npz"
@@ -227,7 +247,7 @@ def peer_rows(names: list[str], python: Path, seeds: int) -> Iterator[str]:
                 yield f"{name:20}SFI {estimator}: {ended.stderr.strip().splitlines()[-1]}"
                 continue
             answers = [json.loads(line) for line in ended.stdout.splitlines()]
-            for velocity, terms in setting.truth.force.items():
+            for velocity, terms in setting.process.force.items():
                 for term, value in terms.items():
                     size = rms([a["force"][velocity][term] / value - 1 for a in answers])
                     bound = rms([limit[velocity, term] / value for limit in limits])
@@ -237,7 +257,8 @@ def peer_rows(names: list[str], python: Path, seeds: int) -> Iterator[str]:
                     )
             exact = sum(
                 all(
-                    set(a["support"][v]) == terms.keys() for v, terms in setting.truth.force.items()
+                    set(a["support"][v]) == terms.keys()
+                    for v, terms in setting.process.force.items()
                 )
                 for a in answers
             )
