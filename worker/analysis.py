@@ -175,9 +175,12 @@ def _transitions(
 def _counted(
     data: Trajectories, start: Place, to: Place, periods: tuple[float | None, ...]
 ) -> Counts | None:
-    """Count transitions; None from a point of several variables, which no path comes back to."""
+    """Count transitions; None from a point of several variables, which no path comes back to.
+
+    None, too, of regions that are bounded in velocities, which no record of positions has.
+    """
     if isinstance(start, Region) and isinstance(to, Region):
-        if start.problem or to.problem:
+        if start.problem or to.problem or max(start.bounded, to.bounded) > data.dimension:
             return None
 
         def sides(states: NDArray[np.float64]) -> NDArray[np.int8]:

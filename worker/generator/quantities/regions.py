@@ -23,15 +23,24 @@ class Region:
     unknown: tuple[str, ...] = ()
 
     def holds(self, x: FloatArray, periods: tuple[float | None, ...] | None = None) -> np.ndarray:
-        """Return (n,) whether states (n, d) lie in the box or on its edge; angles on any turn."""
+        """Return (n,) whether states (n, d) lie in the box or on its edge; angles on any turn.
+
+        States may lack the last coordinates, such as velocities, where the box is open in them.
+        """
         inside = np.full(len(x), True)
-        for k, (low, high) in enumerate(self.intervals):
+        for k, (low, high) in enumerate(self.intervals[: self.bounded]):
             period = None if periods is None else periods[k]
             at = x[:, k]
             if period is not None and np.isfinite(low):
                 at = low + np.mod(at - low, period)
             inside &= (at >= low) & (at <= high)
         return np.asarray(inside)
+
+    @property
+    def bounded(self) -> int:
+        """Number of coordinates up to the last in which the box is not open."""
+        ends = np.isfinite(np.array(self.intervals)).any(axis=1)
+        return int(np.flatnonzero(ends)[-1]) + 1 if ends.any() else 0
 
     @property
     def problem(self) -> Reason | None:

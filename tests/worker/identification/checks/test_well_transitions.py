@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from worker.generator.quantities.regions import Region
 from worker.identification.checks.transitions import beyond, count_round, count_transitions
 from worker.identification.data.trajectories import from_arrays
 
@@ -25,3 +26,15 @@ def test_on_a_circle_both_ways_round_count_and_turning_back_does_not() -> None:
         assert count_round(data, 90.0, 0.0, 360.0) == (2, 2)
     turning = np.mod(np.arange(0.5, 3600.0, 7.0), 360)
     assert count_round(from_arrays([turning], 1.0), 0.0, 90.0, 360.0) == (9, 9)
+
+
+def test_regions_open_in_velocities_count_in_a_record_of_positions() -> None:
+    anywhere = (-np.inf, np.inf)
+    low, high = Region(((-np.inf, -0.9), anywhere)), Region(((0.9, np.inf), anywhere))
+    x = np.array([-1, -0.5, 0.5, -1, 0.2, 1.1, 0.9, 1.0, -0.3, -1.2, -1.0])
+
+    def sides(states: np.ndarray) -> np.ndarray:
+        return high.holds(states).astype(np.int8) - low.holds(states).astype(np.int8)
+
+    assert count_transitions(from_arrays([x], 1.0), sides) == (1, 1)
+    assert (low.bounded, Region((anywhere, (0.0, 1.0))).bounded) == (1, 2)
