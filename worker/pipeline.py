@@ -1,6 +1,7 @@
 """The pipeline, to be read first: trajectories to model, to time scales, and back to the data."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from worker.analysis import Analysed, AnalysisSettings, analyse_model, analyse_process
 from worker.comparison.compare import Comparison
@@ -9,7 +10,9 @@ from worker.generator.process import DiffusionProcess
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.estimation.setup import Settings
 from worker.identification.findings.derived import MODEL_ONLY
+from worker.identification.findings.second_order import about_order, check_order
 from worker.identification.identified_model import IdentifiedModel, identified_model
+from worker.identification.second_order.order import decide_order
 from worker.identification.second_order_model import in_phase_space, second_order_model
 from worker.identification.sums.block_sums import Summing, sums_here
 from worker.progress import Report
@@ -24,9 +27,15 @@ def identify(
               to the last bit
     """
     report(0.05, "reading", f"{data.n_increments} increments of {data.n_trajectories} trajectories")
-    if settings.dynamics in ("second-order", "coloured-noise"):
-        return second_order_model(data, settings, report, summing)
-    return identified_model(data, settings, report, summing)
+    if settings.dynamics == "first-order" or settings.estimator == "paper":
+        return identified_model(data, settings, report, summing)
+    order = decide_order(data, settings.periods_in(data.dimension))
+    if settings.dynamics == "auto" and order.order != 2:
+        return identified_model(data, settings, report, summing)
+    if settings.dynamics != "auto":
+        check_order(order)
+    model = second_order_model(data, settings, report, summing)
+    return replace(model, findings=(*about_order(order, settings.dynamics), *model.findings))
 
 
 def analyse(

@@ -60,6 +60,12 @@ class SecondOrderDynamics(IdentificationError):
     code = "second-order-dynamics"
 
 
+class NotSecondOrder(IdentificationError):
+    """The positions themselves diffuse, or are noise alone: no velocity is seen."""
+
+    code = "not-second-order"
+
+
 class NoCorrelationTime(IdentificationError):
     """The noise is white at the sampling interval, or lasts as long as the record."""
 

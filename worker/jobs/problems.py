@@ -22,6 +22,7 @@ TITLES: dict[str, str] = {
     "dimension-not-supported": "Number of variables not supported",
     "sampling-too-coarse": "The sampling interval is too long",
     "second-order-dynamics": "The process is of second order",
+    "not-second-order": "The process is not of second order",
     "no-correlation-time": "No correlation time of the noise",
     "no-data-under-kernels": "No data under the kernels",
     "unknown-term": "Invalid term",

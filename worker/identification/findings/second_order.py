@@ -2,9 +2,42 @@
 
 from collections.abc import Iterator
 
+from worker.identification.errors import NotSecondOrder
 from worker.identification.findings.finding import Finding
 from worker.identification.second_order.coloured_noise import ColouredNoise
 from worker.identification.second_order.estimator import SecondOrderFit, SecondOrderProblem
+from worker.identification.second_order.order import Order
+
+
+def check_order(order: Order) -> None:
+    """Raise NotSecondOrder where the record shows no velocity."""
+    if order.order == 1 or order.evidence == "nothing-but-noise":
+        raise NotSecondOrder(
+            order.reason,
+            hints=("Set parameters.dynamics to first-order or auto.", "Sample faster."),
+        )
+
+
+def about_order(order: Order, dynamics: str) -> Iterator[Finding]:
+    """Say that the record decided for second order, or that it did not.
+
+    Parameters
+    ----------
+    order : decision
+    dynamics : dynamics that were asked for
+    """
+    details = {"evidence": order.evidence}
+    if dynamics == "auto":
+        yield Finding(
+            "second-order",
+            f"{order.reason} Positions x and velocities v are the variables of the model. Set "
+            "parameters.dynamics to second-order or first-order to decide otherwise than by the "
+            "record.",
+            details,
+        )
+    elif order.order is None:
+        yield Finding("order-undecided", order.reason, details)
+
 
 REJECTED = 0.01
 """Probability below which a force is not that of coloured noise."""

@@ -61,9 +61,7 @@ def read_windows(
     return found
 
 
-def _even(
-    data: Trajectories, periods: tuple[float | None, ...], stride: int
-) -> EvenWindows | None:
+def _even(data: Trajectories, periods: tuple[float | None, ...], stride: int) -> EvenWindows | None:
     lengths = (data.segments[:, 1] - data.segments[:, 0]) // stride
     total = int(lengths.sum())
     for n in SIZES:
