@@ -13,6 +13,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.recovery import rms
+from benchmarks.second_order.derived import Quantity, derived_of, exact
 from benchmarks.second_order.systems import (
     COLOURED,
     SYSTEMS,
@@ -43,6 +44,7 @@ class Setting:
     noise      standard deviation of the measurement noise
     allowed    largest rms error of a coefficient of F in bounds of a fit without selection
     dynamics   value of the parameter
+    derived    derived quantities whose intervals are looked at
     """
 
     system: str
@@ -52,6 +54,7 @@ class Setting:
     n_trajectories: int = 1
     allowed: float = 1.15
     dynamics: str = "second-order"
+    derived: tuple[str, ...] = ()
 
     @property
     def process(self) -> System:
@@ -83,10 +86,10 @@ class Setting:
 SETTINGS = {
     "van-der-pol": Setting("van der Pol", 0.02, 2_000),
     "van-der-pol-noise": Setting("van der Pol", 0.02, 2_000, 0.01, allowed=1.3),
-    "double-well": Setting("double well", 0.05, 20_000),
+    "double-well": Setting("double well", 0.05, 20_000, derived=("escape",)),
     "double-well-noise": Setting("double well", 0.05, 20_000, 0.02, allowed=1.3),
     "double-well-coarse": Setting("double well", 0.2, 20_000, allowed=1.3),
-    "harmonic": Setting("harmonic", 0.02, 2_500, 0.05, 100, allowed=1.3),
+    "harmonic": Setting("harmonic", 0.02, 2_500, 0.05, 100, 1.3, derived=("period",)),
     "rotating-trap": Setting("rotating trap", 0.05, 20_000),
     "coupled-oscillators": Setting("coupled oscillators", 0.05, 20_000),
     "anisotropic": Setting("anisotropic", 0.05, 20_000),
@@ -111,13 +114,15 @@ class Found:
     answers   coefficients of the terms that were found
     bounds    Cramér–Rao bounds given the true terms
     without   those of all candidates
+    derived   derived quantities
     codes     codes of the warnings, or of the refusal
-    seconds   CPU time
+    seconds   CPU time of the identification
     """
 
     answers: dict[Coefficient, Answer]
     bounds: Bounds
     without: Bounds
+    derived: dict[str, Quantity]
     codes: tuple[str, ...]
     seconds: float
 
@@ -129,23 +134,27 @@ def parameters_of(dynamics: str = "second-order") -> IdentificationParameters:
     )
 
 
-def measured(seed: int, name: str) -> Found:
-    """Identify one record of a setting as a job does."""
+def measured(seed: int, name: str, derive: bool) -> Found:
+    """Identify one record of a setting as a job does, and derive what its intervals need."""
     setting = SETTINGS[name]
     states = setting.states(seed)
     data = from_arrays(list(positions_of(states, setting.noise, seed)), setting.dt)
     settings = settings_of(parameters_of(setting.dynamics))
+    answers: dict[Coefficient, Answer] = {}
+    derived: dict[str, Quantity] = {}
     with threadpool_limits(1):
         begun = time.process_time()
         try:
             model = pipeline.identify(data, settings, lambda *_: None)
         except IdentificationError as error:
-            answers, codes = {}, [f"refused as {error.code}"]
+            seconds, codes = time.process_time() - begun, [f"refused as {error.code}"]
         else:
+            seconds = time.process_time() - begun
             answers = answers_of(model, setting)
             codes = [finding.code for finding in model.findings]
-        seconds = time.process_time() - begun
-    return Found(answers, *setting.bounds(states), tuple(codes), seconds)
+            if derive and setting.derived:
+                derived = derived_of(model, data, setting.derived)
+    return Found(answers, *setting.bounds(states), derived, tuple(codes), seconds)
 
 
 def answers_of(model: IdentifiedModel, setting: Setting) -> dict[Coefficient, Answer]:
@@ -201,6 +210,8 @@ def rows_of(name: str, found: list[Found], misses: list[str], coverage: bool) ->
             misses.append(f"{name}, {label}: rms is {size / without:.2f} bounds")
         if coverage and not 92 <= share <= 97.5:
             misses.append(f"{name}, {label}: {share:.1f} % of the intervals hold the truth")
+    for quantity in setting.derived if coverage else ():
+        yield from _derived_rows(name, quantity, found, misses)
     wrong = Counter(
         sign + ": ".join(filter(None, key))
         for f in found
@@ -222,6 +233,23 @@ def rows_of(name: str, found: list[Found], misses: list[str], coverage: bool) ->
         yield f"{name:20}warnings: {', '.join(f'{c} ({n})' for c, n in codes.most_common())}"
     if exact < 0.95 * len(found):
         misses.append(f"{name}: {exact} of {len(found)} supports are exact")
+
+
+def _derived_rows(name: str, quantity: str, found: list[Found], misses: list[str]) -> Iterator[str]:
+    setting = SETTINGS[name]
+    [value] = exact(setting.system, (quantity,)).values()
+    given = [f.derived[quantity] for f in found if quantity in f.derived]
+    ranges = [interval for _, interval in given if interval is not None]
+    errors = [v / value - 1 for v, _ in given]
+    share = 100 * float(np.mean([float(low < value < high) for low, high in ranges] or [np.nan]))
+    width = float(np.median([(high - low) / value for low, high in ranges] or [np.nan]))
+    bias = float(np.mean(errors))
+    yield (
+        f"{name:20}{quantity:12}{100 * bias:+8.2f}%{'':8}{100 * rms(errors):8.2f}%"
+        f"  of {value:.4g}; {len(ranges)} intervals, {100 * width:.1f} % wide{share:8.1f}%"
+    )
+    if not 92 <= share <= 97.5:
+        misses.append(f"{name}, {quantity}: {share:.1f} % of the intervals hold the truth")
 
 
 ESTIMATORS = {"linear": False, "parametric": True}
