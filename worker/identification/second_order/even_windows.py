@@ -87,12 +87,12 @@ def _starts(first: Integers, lengths: Integers, n: int, stride: int) -> Integers
     count = (lengths - n - MARGIN) // (n // 2) + 1
     ends = np.cumsum(count)
     most = max(8, 2 * MOST_SAMPLES // n)
-    number = np.arange(ends[-1])
-    if len(number) > most:
+    if ends[-1] <= most:
+        number = np.arange(ends[-1])
+    else:
         # Neighbours in pairs, so that half the overlap stays.
-        number = (
-            np.linspace(0, ends[-1] - 2, most // 2).astype(np.int64)[:, None] + [0, 1]
-        ).ravel()
+        pairs = np.linspace(0, ends[-1] - 2, most // 2).astype(np.int64)
+        number = (pairs[:, None] + [0, 1]).ravel()
     segment = np.searchsorted(ends, number, side="right")
     inside = number - (ends[segment] - count[segment])
     return np.asarray(first[segment] + stride * (n // 2) * inside)
@@ -120,6 +120,8 @@ def _interpolated(data: Trajectories, periods: tuple[float | None, ...]) -> Even
     times, states = np.asarray(data.times[rows]), np.array(data.states[rows])
     steps = np.diff(times)
     joined = (segment[1:] == segment[:-1]) & (np.diff(rows) == 1)
+    if not joined.any():
+        return None
     usual = float(np.median(steps[joined]))
     for p, period in enumerate(periods):
         moves = shorter(np.diff(states[:, p]), period)
@@ -157,9 +159,11 @@ def _stretches(data: Trajectories) -> tuple[Integers, Integers]:
     """Choose samples, and name their segments: all, or of a long record stretches."""
     inside = data.segments[:, 1] - data.segments[:, 0]
     ends = np.cumsum(inside)
-    number = np.arange(int(ends[-1]))
-    if len(number) > MOST_SAMPLES:
-        begin = np.linspace(0, ends[-1] - 2**13, MOST_SAMPLES // 2**13).astype(np.int64)
-        number = (begin[:, None] + np.arange(2**13)).ravel()
+    total, piece = int(ends[-1]), 2**13
+    if total <= MOST_SAMPLES:
+        number = np.arange(total)
+    else:
+        begin = np.linspace(0, total - piece, MOST_SAMPLES // piece).astype(np.int64)
+        number = (begin[:, None] + np.arange(piece)).ravel()
     segment = np.searchsorted(ends, number, side="right")
     return data.segments[segment, 0] + number - (ends[segment] - inside[segment]), segment

@@ -52,6 +52,7 @@ Evidence = Literal[
     "variables-differ",
     "velocity-recorded",
     "values-rest",
+    "regular",
     "too-short",
 ]
 """What decided, or left undecided."""
@@ -134,7 +135,7 @@ class Order:
     noise        whether there is measurement noise
     evidence     what decided
     reason       what the sampling tells and what it cannot tell, for the user
-    statistics   what this rests on; None where the record is too short
+    statistics   what this rests on; None where the record is too short, or without any randomness
     """
 
     order: Literal[1, 2] | None
@@ -231,6 +232,7 @@ class _Record:
             p
             for p in range(len(self.periods))
             if len(self.periods) > 1
+            and self.increments[:, :, p].any()
             and _share_left(
                 _monomials(np.delete(states, p, axis=-1), 1), self.increments[:, :, p : p + 1]
             )
@@ -281,6 +283,10 @@ def _decide(record: _Record, names: tuple[str, ...], n_trajectories: int) -> tup
     # On the line the candidates cover every drift, where the record is stationary.
     relaxing = len(names) > 1 or n_trajectories > 1 or record.periods[0] is not None
     series = record.without_drift() if relaxing else record.second_differences()
+    rounding = 64 * np.finfo(float).eps * np.abs(record.windows.states).max(axis=(0, 1))
+    kept = [p for p in kept if np.mean(series[:, :, p] ** 2) > rounding[p] ** 2]
+    if not kept:
+        return Order(None, False, "regular", _SENTENCES["regular"], None), False
     fits = [_fits(series[:, :, p], p) for p in kept]
     each = [_verdict(record, [one]) for one in fits]
     joint = each[0] if len(fits) == 1 else _verdict(record, fits)
@@ -442,7 +448,7 @@ def _expected(features: Floats, values: Floats) -> Floats:
     """Regress values on features over all windows; (m, k, f), (m, k, d) → (m, k, d)."""
     rows = features.reshape(-1, features.shape[-1])
     gram = rows.T @ rows
-    gram += 1e-10 * np.diag(np.diag(gram))
+    gram += np.diag(np.where(np.diag(gram) > 0, 1e-10 * np.diag(gram), 1.0))
     weights = np.linalg.solve(gram, rows.T @ values.reshape(-1, values.shape[-1]))
     return np.asarray(features @ weights)
 
@@ -536,6 +542,10 @@ _SENTENCES: dict[Evidence, str] = {
         "Many values repeat the one before: they are rounded more coarsely than the process moves, "
         "held, or filtered by a median, which hides whether it has inertia. Use more digits, or "
         "upload the record as measured."
+    ),
+    "regular": (
+        "The path is constant or straight to rounding error: nothing random moves the position or "
+        "its velocity."
     ),
     "too-short": (
         "Too few neighbouring samples at comparable intervals: the order of a process shows in "

@@ -81,7 +81,8 @@ def measure(series: Floats) -> Spectrum:
     scale = float(np.sqrt(np.mean(series**2)))
     periodograms = np.abs(np.fft.rfft(series * (taper(n) / scale))) ** 2
     groups, raw = frequencies(n), periodograms.mean(axis=0)
-    windows = groups.grouped(periodograms)
+    # Of an exact period nothing is left at other frequencies.
+    windows = groups.grouped(periodograms) + 1e-30
     degrees = np.asarray(0.5 * len(series) * groups.sizes, dtype=np.float64)
     return Spectrum(n, windows, windows.mean(axis=0), degrees, lines(_peaks(raw, n), n))
 
