@@ -249,21 +249,51 @@ def test_a_column_of_independent_samples_beside_a_process(client: httpx.Client) 
     assert answer(client, data, PLAIN, state_columns="Position").code is None
 
 
+FIRST = identification(dynamics="first-order", **LINEAR)
+SECOND = identification(dynamics="second-order", **LINEAR)
+
+
 def test_the_position_of_an_inertial_process(client: httpx.Client) -> None:
     x, v = inertial(6000, 0.05)
     t = np.round(0.05 * np.arange(6000), 2)
-    found = answer(client, csv(t=t, x=x), PLAIN)
+    found = answer(client, csv(t=t, x=x), FIRST)
     assert found.code == "second-order-dynamics"
     assert "Set parameters.dynamics to second-order" in found.hints
-    data, inertial_job = csv(t=t, x=x), identification(dynamics="second-order", **LINEAR)
-    assert answer(client, data, inertial_job).code is None
+    assert answer(client, csv(t=t, x=x), SECOND).code is None
+    assert answer(client, csv(t=t, x=x), PLAIN).code is None
     assert "position and velocity together" in found.hints
-    assert answer(client, csv(t=t, x=x, v=v), PLAIN).code is None
+    assert answer(client, csv(t=t, x=x, v=v), FIRST).code is None
     assert "sample more slowly" in found.hints
     x, _ = inertial(60_000, 0.01, friction=20.0)
     t = np.round(0.01 * np.arange(60_000), 2)
-    assert answer(client, csv(t=t, x=x), PLAIN).code == "second-order-dynamics"
-    assert answer(client, csv(t=t[::40], x=x[::40]), PLAIN).code is None
+    assert answer(client, csv(t=t, x=x), FIRST).code == "second-order-dynamics"
+    assert answer(client, csv(t=t[::40], x=x[::40]), FIRST).code is None
+
+
+def test_no_velocity_is_seen(client: httpx.Client) -> None:
+    data = csv(t=T, x=X)
+    found = answer(client, data, SECOND)
+    assert found.code == "not-second-order"
+    assert "first-order or auto" in found.hints
+    assert answer(client, data, FIRST).code is None
+    assert answer(client, data, PLAIN).code is None
+    assert "Sample faster" in found.hints
+    x, _ = inertial(60_000, 0.01, friction=20.0)
+    t = np.round(0.01 * np.arange(60_000), 2)
+    slow = answer(client, csv(t=t[::40], x=x[::40]), SECOND)
+    assert slow.code == "not-second-order"
+    assert answer(client, csv(t=t, x=x), SECOND).code is None
+
+
+def test_no_correlation_time_of_the_noise(client: httpx.Client) -> None:
+    """The path is an integrated random walk, whose velocity never forgets."""
+    x = np.round(np.cumsum(np.cumsum(RNG.normal(size=3000))) * 1e-2, 6)
+    data = csv(t=np.arange(3000), x=x)
+    found = answer(client, data, identification(dynamics="coloured-noise", **LINEAR))
+    assert found.code == "no-correlation-time"
+    assert "first-order, or to second-order" in found.hints
+    assert answer(client, data, FIRST).code == "second-order-dynamics"
+    assert answer(client, data, SECOND).code is None
 
 
 def test_no_data_under_kernels(client: httpx.Client) -> None:

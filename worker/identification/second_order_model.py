@@ -45,6 +45,9 @@ from worker.progress import Report, creeping
 
 Floats = NDArray[np.float64]
 
+UNDETERMINED = 0.5
+"""Relative standard error of the noise's correlation rate from which there is none."""
+
 
 def second_order_model(
     data: Trajectories, settings: Settings, report: Report, summing: Summing = sums_here
@@ -136,7 +139,7 @@ def _checked(noise: ColouredNoise | None, dimension: int) -> ColouredNoise:
             f"Coloured noise is fitted in one variable, and the dataset has {dimension}.",
             hints=("Name one column in layout.state_columns, or set dynamics to second-order.",),
         )
-    if noise is None:
+    if noise is None or noise.rate_error > UNDETERMINED * noise.rate:
         raise NoCorrelationTime(
             "No correlation time of the noise is determined: the record fits noise that is white "
             "at this sampling interval, or that lasts as long as the record.",

@@ -41,7 +41,7 @@ WIDEST = 64
 ENOUGH = 500_000
 """Windows of a long record that window, kicks and noise are found on."""
 
-QUARTER, MATERIAL, CERTAIN = 0.25, 0.05, 4.0
+QUARTER, MATERIAL, CERTAIN = 0.25, 0.01, 4.0
 """Correlation of neighbouring second differences of a sampled path; the departure from it that
 matters, and its least number of standard errors."""
 
