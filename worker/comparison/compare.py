@@ -245,6 +245,8 @@ def _total_variation(
             if edges is not None:
                 histogram = Histogram(np.histogram(x, edges)[0].astype(float), edges)
         return total_variation_on_the_line(histogram, generator.stationary)
+    if answer.order == 2:
+        return total_variation_of_positions(sample.states, generator.stationary)
     return total_variation_in_the_plane(sample.states, answer.process.periods, generator.stationary)
 
 
@@ -355,6 +357,27 @@ def total_variation_in_the_plane(
     for k in (0, 1):
         density = np.moveaxis(_integrals(law.grid[k], np.moveaxis(density, k, 0), edges[k]), 0, k)
     return _distance(counts / len(x), density)
+
+
+def total_variation_of_positions(
+    states: Floats, law: StationaryDistribution | MultivariateDistribution | None
+) -> float | None:
+    """Return the total variation of a position's density, over BINS and what lies outside.
+
+    Secants scatter more than velocities where there is measurement noise.
+
+    Parameters
+    ----------
+    states : (n, 2) positions and secants
+    law : stationary distribution of the model of position and velocity
+    """
+    if law is None or len(law.grid) != 2 or law.density.ndim != 2:
+        return None
+    x, v = law.grid
+    edges = np.linspace(x[0], x[-1], BINS + 1)
+    density = law.density.sum(axis=1, keepdims=True) * (v[1] - v[0])
+    counts = np.histogram(states[:, 0], edges)[0]
+    return _distance(counts / len(states), _integrals(x, density, edges)[:, 0])
 
 
 def _integrals(grid: Floats, density: Floats, edges: Floats) -> Floats:

@@ -27,7 +27,8 @@ def _autocorrelations(result: ModelResult, units: Units) -> Iterator[Plot]:
     observed = (
         result.diagnostics.autocorrelation if isinstance(result, IdentificationResult) else {}
     )
-    names = [*observed] or ([*model.values] if model is not None else [])
+    # Of velocities that were not recorded there is the model's alone.
+    names = list(dict.fromkeys([*observed, *(model.values if model is not None else ())]))
     for name in names:
         layers, seen, end = Layers(), observed.get(name), 0.0
         layers.rule(y=0.0)

@@ -106,6 +106,15 @@ def test_phase_plane_and_sections_are_drawn_with_their_units() -> None:
 
 def test_what_was_not_tested_did_not_pass() -> None:
     assert verdict(result(), []).sentence == "The model was not checked"
+    compared = {"Arm": results.DataAutocorrelation(p_value=0.5)}
+    seen = result().model_copy(
+        update={"diagnostics": results.Diagnostics(autocorrelation=compared)}
+    )
+    [passed] = verdict(seen, ["autocorrelation-Arm"]).of("passed")
+    assert (passed.name, passed.place) == (
+        "prediction at longer times",
+        "plot-autocorrelation-Arm",
+    )
 
 
 def test_the_known_drift_of_a_position_is_no_coefficient() -> None:

@@ -16,9 +16,12 @@ from contract.kinds import JOB_REQUEST
 from contract.results import GeneratorResult, IdentificationResult
 from contract.symbols import faults_of_words, in_words, job_in_standard_names, symbols_of_dataset
 from tests.worker.identification.second_order.paths import harmonic
+from worker import pipeline
 from worker.analysis import AnalysisSettings, analyse_process
 from worker.generator.quantities.regions import Region
 from worker.identification.data.trajectories import from_arrays
+from worker.identification.estimation.setup import Settings
+from worker.identification.second_order_model import in_phase_space
 from worker.identification.sums.block_sums import sums_here
 from worker.jobs import generator, identification
 from worker.jobs.generator import in_standard_names, velocities_of
@@ -131,6 +134,27 @@ def test_two_positions_have_symbols_of_velocities_and_noise_of_their_own() -> No
     )
     noise = next(w for w in found.warnings if w.code == "measurement-noise")
     assert " in b" in noise.message
+
+
+def test_a_model_is_compared_with_positions_not_with_secants() -> None:
+    states = [harmonic(k, GAMMA, A, DT, N, 1)[:, None] for k in (K, 1.5 * K)]
+    record, other = (from_arrays([x], DT) for x in states)
+    settings = Settings(dynamics="second-order", polynomial_degree=1)
+    model = pipeline.identify(record, settings, quiet)
+    analysed, found = pipeline.analyse_and_compare(model, record, AnalysisSettings(), quiet)
+    assert analysed is not None
+    assert analysed.generator.ergodic
+    assert found.findings == ()
+    assert found.chapman_kolmogorov == ()
+    assert found.reason is not None
+    assert "velocities, which were not recorded" in found.reason
+    (of_position,) = found.autocorrelation
+    assert of_position.p_value is not None
+    assert of_position.p_value > 1e-4
+    # Negative control: positions of a stiffer spring.
+    seen = in_phase_space(other, (None, None))
+    stiffer = pipeline.compare(model, seen, analysed, quiet)
+    assert [f.code for f in stiffer.findings] == ["autocorrelation"]
 
 
 def test_an_oscillator_has_no_coloured_noise_and_says_so() -> None:
