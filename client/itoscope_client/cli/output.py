@@ -218,7 +218,8 @@ def _facts(model: Model) -> list[str]:
 
 def _place(place: Any) -> str:
     if isinstance(place, Mapping):
-        return " ".join(f"{name} in {_interval(*ends)}" for name, ends in place.items())
+        named = (f"{name} in {_interval(*ends)}" for name, ends in place.items() if set(ends) != {None})
+        return " ".join(named) or "anywhere"
     if isinstance(place, int | float):
         return plain(place, 3)
     return f"({', '.join(plain(x, 3) for x in place)})"
