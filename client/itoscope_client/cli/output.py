@@ -218,7 +218,8 @@ def _facts(model: Model) -> list[str]:
 
 def _place(place: Any) -> str:
     if isinstance(place, Mapping):
-        named = (f"{name} in {_interval(*ends)}" for name, ends in place.items() if set(ends) != {None})
+        bounded = {name: ends for name, ends in place.items() if set(ends) != {None}}
+        named = (f"{name} in {_interval(*ends)}" for name, ends in bounded.items())
         return " ".join(named) or "anywhere"
     if isinstance(place, int | float):
         return plain(place, 3)

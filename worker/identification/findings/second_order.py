@@ -30,7 +30,7 @@ def about_order(order: Order, dynamics: str) -> Iterator[Finding]:
     if dynamics == "auto":
         yield Finding(
             "second-order",
-            f"{order.reason} Positions x and velocities v are the variables of the model. Set "
+            f"{order.reason} Positions and their velocities are the variables of the model. Set "
             "parameters.dynamics to second-order or first-order to decide otherwise than by the "
             "record.",
             details,
