@@ -88,6 +88,16 @@ def motion_equations(
     )
 
 
+def coloured_equations(position: str, drift: Component) -> tuple[Equation, Equation]:
+    """Typeset dx = f dt + u dt, and f(x) = … of a drift with coloured noise u."""
+    x, time = variable_name(position), _D + _name("t")
+    moved = _of("f", x) + time + Markup("<mo>+</mo>") + _name("u") + time
+    return (
+        Equation(_math(_D + x + _EQUALS), (_math(moved),)),
+        Equation(_left_side("f", (position,), True), _right_side(drift.terms)),
+    )
+
+
 def term(text: str) -> Markup:
     """Typeset a single term."""
     return _math(_expression(text))
@@ -149,7 +159,8 @@ def _root_of(inside: Markup) -> Markup:
 
 
 def _left_side(letter: str, names: Sequence[str], alone: bool) -> Markup:
-    between = _EMPTY if all(len(name) == 1 for name in names) else Markup("<mo>,</mo>")
+    short = not alone and all(len(name) == 1 for name in names)
+    between = _EMPTY if short else Markup("<mo>,</mo>")
     variables = between.join(variable_name(name) for name in names)
     if alone:
         return _math(_of(letter, variables) + _EQUALS)

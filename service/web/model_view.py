@@ -116,6 +116,8 @@ def equations(result: ModelResult) -> list[mathml.Equation]:
         ]
     else:
         made = [mathml.drift_equation(name, c, alone=alone) for name, c in drift.items()]
+    if result.model.coloured_noise is not None:
+        made += mathml.coloured_equations(next(iter(drift)), result.model.coloured_noise.drift)
     for pair, component in result.model.diffusion.items():
         one, _, other = pair.partition(",")
         if one == other or any(t.active and t.value for t in component.terms):
@@ -127,6 +129,17 @@ def equations(result: ModelResult) -> list[mathml.Equation]:
 def figures(result: ModelResult, units: Units) -> Iterator[Figure]:
     """Yield relaxation and first-passage times, periods and currents, and stationary moments."""
     generator, time = result.generator, units.time
+    noise, names = result.model.coloured_noise, list(result.model.drift)
+    if noise is not None:
+        for label, estimate, unit in (
+            ("Correlation time of the noise", noise.correlation_time, time),
+            (
+                "Diffusion for a short correlation time",
+                noise.diffusion,
+                units.diffusion(*names[:1] * 2),
+            ),
+        ):
+            yield Figure.of(label, estimate.value, estimate.ci, unit, estimate.reason or "")
     if generator.spectrum is not None and generator.spectrum.eigenvalues:
         first = generator.spectrum.eigenvalues[0]
         relaxation = 1 / first.re if first.re else None
@@ -149,8 +162,8 @@ def figures(result: ModelResult, units: Units) -> Iterator[Figure]:
     stationary = generator.stationary
     if stationary is None:
         return
-    names = list(result.model.drift)
-    for k, name in enumerate(names[:3]):
+    # The mean of a velocity is zero.
+    for k, name in enumerate(names[: 3 if result.model.order == 1 else len(names) // 2]):
         if k < len(stationary.mean) and stationary.mean[k] is not None:
             value, interval = mean_of(stationary, k)
             label = "Stationary mean" if len(names) == 1 else f"Mean of {name}"
@@ -179,7 +192,8 @@ def _irreversible(result: ModelResult, stationary: Stationary, units: Units) -> 
     for label, value, ci, unit, least in (
         (
             "Circulation (area per unit time)",
-            stationary.circulation,
+            # In the phase plane it is minus the mean square of the velocity.
+            stationary.circulation if result.model.order == 1 else None,
             stationary.circulation_ci,
             units.circulation(list(result.model.drift)),
             ROUNDING * fastest * area,

@@ -63,13 +63,16 @@ class _Rule:
 
 
 def _with_residuals(result: IdentificationResult) -> bool:
-    """Return whether the residuals are tested; those of a model of second order are not."""
-    return result.model.order == 1 and result.diagnostics.residuals.kurtosis is not None
+    return result.diagnostics.residuals.kurtosis is not None
 
 
 def _with_tests(result: IdentificationResult) -> bool:
-    """Return whether the estimator tests what its model leaves out; the paper's does not."""
-    return _with_residuals(result) and result.provenance.parameters.get("estimator") != "paper"
+    """Return whether the estimator tests what its model leaves out.
+
+    The paper's does not, nor does that of second order.
+    """
+    of_paper = result.provenance.parameters.get("estimator") == "paper"
+    return _with_residuals(result) and result.model.order == 1 and not of_paper
 
 
 def _with_later_times(result: IdentificationResult) -> bool:

@@ -93,6 +93,7 @@ def second_order_model(
     bounds = tuple(settings.bounds.get(name, (-np.inf, np.inf)) for name in names)
     to_force, to_diffusion = space.to_force, space.to_diffusion
     variances = found.kicks.noise * positions.units**2
+    residuals = {names[d + i]: _moments(found, i) for i in range(d)}
     return IdentifiedModel(
         drift={
             **{names[i]: _velocity(names[d + i]) for i in range(d)},
@@ -114,10 +115,10 @@ def second_order_model(
         draws=_draws(space, library, found, bounds, settings.seed),
         findings=tuple(
             second_order_findings(
-                found, problem, noise, restricted=settings.dynamics == "coloured-noise"
+                found, problem, noise, residuals, restricted=settings.dynamics == "coloured-noise"
             )
         ),
-        residuals={names[d + i]: _moments(found, i) for i in range(d)},
+        residuals=residuals,
         noise_variances=None
         if settings.measurement_noise == "none"
         else dict(zip(names[:d], variances.tolist(), strict=True)),

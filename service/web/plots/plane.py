@@ -13,6 +13,7 @@ from service.web.plots.model import confidence_of, histogram, observed_of
 from service.web.plots.plot import Axis, Floats, Layers, Plot, array, numbers
 
 FEW_COMMITTORS = 4
+SECANTS = "Velocities of the data are secants over two sampling intervals."
 
 
 def plane_plots(result: ModelResult, units: Units, variables: Sequence[str]) -> Iterator[Plot]:
@@ -59,12 +60,15 @@ def _maps(result: ModelResult, units: Units, variables: Sequence[str]) -> Iterat
     summary += _highest(stationary, result) if with_density and stationary is not None else ""
     for p in result.generator.fixed_points:
         summary += f" A{' stable' if p.stable else 'n unstable'} fixed point is at {place(p.at)}."
-    yield Plot("density-and-drift", title, *axes, layers.made, summary, square=True)
+    note = SECANTS if joint is None and observed is not None and result.model.order == 2 else ""
+    yield Plot("density-and-drift", title, *axes, layers.made, summary, note, square=True)
     if joint is not None:
         layers = Layers()
         _samples(layers, joint)
         said = f"Two-dimensional histogram of the samples of {variables[0]} and {variables[1]}."
-        yield Plot("density-of-data", "Density of the data", *axes, layers.made, said, square=True)
+        note = SECANTS if result.model.order == 2 else ""
+        title = "Density of the data"
+        yield Plot("density-of-data", title, *axes, layers.made, said, note, square=True)
     if stationary is not None and stationary.current is not None and with_density:
         yield _current(stationary, axes, units)
     known = [committor for committor in result.generator.committors if len(committor.grid) == 2]
@@ -178,7 +182,9 @@ def _marginals(result: ModelResult, units: Units, variables: Sequence[str]) -> I
             across = Axis(units.label(name), units.of_variable(name))
             up = Axis("density", units.density(name))
             title = f"Stationary density of {name}"
-            yield Plot(f"density-{name}", title, across, up, layers.made, said)
+            seen = layers.made[0]["kind"] == "bars" and name in units.positions
+            note = SECANTS if seen else ""
+            yield Plot(f"density-{name}", title, across, up, layers.made, said, note)
 
 
 def _marginal(layers: Layers, result: ModelResult, k: int) -> None:

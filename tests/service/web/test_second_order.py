@@ -8,7 +8,7 @@ import numpy as np
 
 from contract import curves, results
 from contract.datasets import DatasetPreview
-from service.web.model_view import equations, general_equation, plots_of
+from service.web.model_view import equations, figures, general_equation, plots_of
 from service.web.plots.paths import path_plots
 from service.web.sentences import units_of_result
 from service.web.tables import tables
@@ -106,15 +106,38 @@ def test_phase_plane_and_sections_are_drawn_with_their_units() -> None:
 
 def test_what_was_not_tested_did_not_pass() -> None:
     assert verdict(result(), []).sentence == "The model was not checked"
-    compared = {"Arm": results.DataAutocorrelation(p_value=0.5)}
-    seen = result().model_copy(
-        update={"diagnostics": results.Diagnostics(autocorrelation=compared)}
+    tested = results.Diagnostics(
+        residuals=results.Residuals(kurtosis=3.0),
+        autocorrelation={"Arm": results.DataAutocorrelation(p_value=0.5)},
     )
-    [passed] = verdict(seen, ["autocorrelation-Arm"]).of("passed")
-    assert (passed.name, passed.place) == (
+    seen = result().model_copy(update={"diagnostics": tested})
+    passed = verdict(seen, ["autocorrelation-Arm"]).of("passed")
+    assert [check.name for check in passed] == [
+        "independent residuals",
+        "Gaussian residuals",
         "prediction at longer times",
-        "plot-autocorrelation-Arm",
+    ]
+    assert passed[-1].place == "plot-autocorrelation-Arm"
+
+
+def test_coloured_noise_has_its_equation_and_its_correlation_time() -> None:
+    noise = results.ColouredNoise(
+        drift=component(Arm=-2.0),
+        correlation_time=results.Estimate(value=0.5, ci=(0.4, 0.6)),
+        diffusion=results.Estimate(value=1.5),
+        p_value=0.5,
     )
+    found = result()
+    found = found.model_copy(
+        update={"model": found.model.model_copy(update={"coloured_noise": noise})}
+    )
+    said = [text_of(e.left) + "".join(map(text_of_all, e.terms)) for e in equations(found)]
+    assert said[2:4] == ["dArm=f(Arm)dt+udt", "f(Arm)=−(2.00±0.10)Arm"]
+    shown = {f.label: (f.value, f.unit) for f in figures(found, units_of_result(found))}
+    assert shown == {
+        "Correlation time of the noise": ("0.50", "s"),
+        "Diffusion for a short correlation time": ("1.500", "mm²/s"),
+    }
 
 
 def test_the_known_drift_of_a_position_is_no_coefficient() -> None:

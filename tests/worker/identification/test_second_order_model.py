@@ -70,3 +70,30 @@ def test_velocities_for_drawing_are_central_secants() -> None:
     data = Trajectories(times[:, None] ** 2, times, np.array([[0, 4, 0]], dtype=np.int64))
     states = in_phase_space(data, (None, None)).states
     assert states.tolist() == [[1.0, 3.0], [9.0, 5.0]]
+
+
+def codes(states: np.ndarray) -> set[str]:
+    return {finding.code for finding in identified(from_arrays([states], 0.05)).findings}
+
+
+def test_kicks_that_jump_or_remember_each_other_are_named() -> None:
+    rng, h, n = np.random.default_rng(1), 0.025, 6000
+    assert not codes(harmonic(K, GAMMA, A, 0.05, n, 4)) & {"memory", "heavy-tails"}
+
+    def path(kicks: np.ndarray) -> np.ndarray:
+        x = v = 0.0
+        out = np.empty(len(kicks))
+        for i, kick in enumerate(kicks):
+            x += v * h / 2
+            v += -(K * x + GAMMA * v) * h + kick
+            x += v * h / 2
+            out[i] = x
+        return out[::2]
+
+    white = np.sqrt(A * h) * rng.standard_normal(2 * n)
+    jumps = 2 * rng.standard_normal(2 * n) * (rng.random(2 * n) < 0.5 * h)
+    assert "heavy-tails" in codes(path(white + jumps))
+    coloured = np.zeros(2 * n)
+    for i in range(1, 2 * n):
+        coloured[i] = coloured[i - 1] * (1 - h / 0.3) + np.sqrt(h) * rng.standard_normal()
+    assert "memory" in codes(path(h * coloured))

@@ -1,7 +1,8 @@
 """Warnings about a model of second order."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from worker.identification.checks.residuals import SIGNIFICANT, ResidualMoments
 from worker.identification.errors import NotSecondOrder
 from worker.identification.findings.finding import Finding
 from worker.identification.second_order.coloured_noise import ColouredNoise
@@ -39,6 +40,9 @@ def about_order(order: Order, dynamics: str) -> Iterator[Finding]:
         yield Finding("order-undecided", order.reason, details)
 
 
+CORRELATED = 0.05
+"""Correlation of residuals that is worth naming."""
+
 REJECTED = 0.01
 """Probability below which a force is not that of coloured noise."""
 
@@ -50,6 +54,7 @@ def second_order_findings(
     found: SecondOrderFit,
     problem: SecondOrderProblem,
     noise: ColouredNoise | None,
+    residuals: Mapping[str, ResidualMoments],
     *,
     restricted: bool,
 ) -> Iterator[Finding]:
@@ -60,10 +65,13 @@ def second_order_findings(
     found : fit
     problem : problem that it solves
     noise : restriction to coloured noise; None where there is none
+    residuals : residuals of windows that do not overlap, by velocity
     restricted : whether the force was restricted to it
     """
     if noise is not None:
         yield from _coloured(noise, problem, restricted=restricted)
+    for name, moments in residuals.items():
+        yield from _of_residuals(name, moments)
     if found.kicks.smoothed:
         yield Finding(
             "smoothed-velocities",
@@ -84,6 +92,34 @@ def second_order_findings(
             f"The positions contain measurement noise: its standard deviation is {told}. Force and "
             "diffusion are corrected for it.",
             {"variances": dict(zip(names, variances.tolist(), strict=False))},
+        )
+
+
+def _of_residuals(name: str, residuals: ResidualMoments) -> Iterator[Finding]:
+    """Warn of kicks that remember each other, and of heavy tails.
+
+    Of clean, noisy, multiplicative and coarse records up to six samples a period, none had a
+    correlation beyond 0.012, or a kurtosis beyond 3.1; kicks with a memory of six sampling
+    intervals had 0.56, and rare jumps 105.
+    """
+    rho = residuals.lag_one_correlation
+    if abs(rho) > CORRELATED and abs(residuals.lag_one_z) > SIGNIFICANT:
+        yield Finding(
+            "memory",
+            f"Residuals of {name} in windows that do not overlap are correlated by {rho:+.2f}: "
+            "the kicks remember earlier ones, as behind a filter, or with a force that is not "
+            "among the variables. Position and velocity are not the whole state. Sample more "
+            "slowly, or add the variable.",
+            {"residual_correlation": rho},
+        )
+    if residuals.is_heavy_tailed:
+        yield Finding(
+            "heavy-tails",
+            f"Residuals of {name} have heavy tails (kurtosis {residuals.kurtosis:.3g}; 3 is "
+            "Gaussian): the velocity jumps, or its noise is intermittent. The diffusion contains "
+            "the jumps, and intervals of it are too narrow. Look for jumps or steps in the record "
+            "first.",
+            {"kurtosis": residuals.kurtosis},
         )
 
 
