@@ -26,6 +26,9 @@ WORTH_A_ROW = 0.05
 
 INTERVAL = "confidence interval"
 
+ON_CELLS = 1e-5
+"""Error of means on the cells of a plane; those of a symmetric double well were 5e-6."""
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -273,10 +276,12 @@ def period_ends(eigenvalue: Eigenvalue) -> Interval | None:
 def mean_of(stationary: Stationary, k: int) -> tuple[str, str]:
     """Write the mean of variable k and its interval as text.
 
-    A mean that is zero by symmetry is zero up to rounding, relative to the standard deviation.
+    A mean that is zero by symmetry is zero up to rounding, relative to the standard deviation; on
+    the cells of a plane, up to the error of their equations.
     """
     variance = stationary.covariance[k][k] if k < len(stationary.covariance) else None
-    least = ROUNDING * math.sqrt(variance or 0.0)
+    error = ROUNDING if len(stationary.density.grid) < 2 else ON_CELLS
+    least = error * math.sqrt(variance or 0.0)
     ends = stationary.mean_ci[k] if k < len(stationary.mean_ci) else None
     known = [
         0.0 if v is not None and abs(v) < least else v for v in (stationary.mean[k], *(ends or ()))

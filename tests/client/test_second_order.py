@@ -112,3 +112,16 @@ def test_the_phase_plane_is_drawn_beside_positions() -> None:
     points = next(line for line in axes.lines if line.get_linestyle() == "None")
     np.testing.assert_allclose(points.get_ydata(), 2.0)
     plt.close("all")
+
+
+def test_coloured_noise_is_written_with_its_drift_and_correlation_time() -> None:
+    document = second_order({"x": {"v": 1.0}, "v": {"x": -4.0, "v": -4.0}}, {"v,v": {"1": A}})
+    document["model"]["symbols"] = {"x": "U", "v": "v"}
+    document["model"]["coloured_noise"] = {
+        "drift": {"expression": "-2*U", "terms": []},
+        "correlation_time": {"value": 0.5, "ci": [0.4, 0.6]},
+    }
+    model = Model(document)
+    assert {"dU = f dt + u dt", "f = -2*U"} <= set(model.equations)
+    assert "correlation time of the noise u  0.50  0.40 to 0.60" in of_model(model)
+    assert Model(OSCILLATOR).coloured_noise is None

@@ -13,6 +13,7 @@ from itoscope_client.cli.words import on_command_line
 from itoscope_client.client import Client
 from itoscope_client.errors import ItoscopeError, JobCancelled, JobFailed, Problem, Unreachable
 from itoscope_client.models.display import missing_distribution_reason, relaxation_rows
+from itoscope_client.models.estimates import estimate_of
 from itoscope_client.models.model import Model
 from itoscope_client.models.numbers import exact, measured, plain, power_of_ten, with_interval
 from itoscope_client.models.rolling import Rolling, in_words
@@ -207,7 +208,11 @@ def of_warnings(warnings: Sequence[Mapping[str, Any]]) -> list[str]:
 def _facts(model: Model) -> list[str]:
     if model.ergodic is False:
         return [f"no stationary distribution: {missing_distribution_reason(model)}"]
-    rows: list[tuple[str, ...]] = [(*row, "") for row in relaxation_rows(model)]
+    rows: list[tuple[str, ...]] = []
+    if model.coloured_noise is not None:
+        time = estimate_of(model.coloured_noise["correlation_time"])
+        rows.append(("correlation time of the noise u", *time.texts, ""))
+    rows += [(*row, "") for row in relaxation_rows(model)]
     for passage in model.passages:
         time = passage.mean_time
         shown, interval = (f"none: {time.reason}", "") if time.value is None else time.texts

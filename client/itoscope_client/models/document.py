@@ -106,11 +106,26 @@ class ModelDocument:
                     f"d{v} = ({model['drift'][v]['expression']}) dt + {kicks}",
                 )
             ]
+        if self.coloured_noise is not None:
+            x = self.variables[0]
+            drift += [
+                f"d{x} = f dt + u dt",
+                f"f = {self.coloured_noise['drift']['expression']}",
+            ]
         diffusion = [
             f"a_{index_of(pair)} = {part['expression']}"
             for pair, part in model["diffusion"].items()
         ]
         return (*drift, *diffusion)
+
+    @property
+    def coloured_noise(self) -> Mapping[str, Any] | None:
+        """Drift f and noise u of dx = f dt + u dt, if `dynamics` was `coloured-noise`.
+
+        It has `drift`, `correlation_time`, `diffusion` and `p_value`.
+        """
+        found: Mapping[str, Any] | None = self.in_symbols["model"].get("coloured_noise")
+        return found
 
     def noise_of(self, velocity: str) -> str:
         """Write the noise of a velocity in its equation."""
