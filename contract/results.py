@@ -309,12 +309,18 @@ class Stationary(Document):
     the period [state/time]."""
     mean_velocity_ci: Interval | None = None
     """Confidence interval of the mean velocity."""
+    kinetic_temperature: float | None = None
+    """Kinetic temperature ⟨v²⟩ of a model of second order in one coordinate: kT over the mass, if
+    the bath is in equilibrium [state²/time²]."""
+    kinetic_temperature_ci: Interval | None = None
+    """Confidence interval of the kinetic temperature."""
     circulation: float | None = None
     """Circulation of two variables: area swept per unit time, ½⟨x b_y − y b_x⟩ [state²/time]."""
     circulation_ci: Interval | None = None
     """Confidence interval of the circulation."""
     entropy_production: float | None = None
-    """Entropy production rate in units of Boltzmann's constant [1/time]; 0 in equilibrium."""
+    """Entropy production rate in units of Boltzmann's constant [1/time]; 0 in equilibrium.
+    Velocities of a model of second order count as odd under time reversal."""
     entropy_production_ci: Interval | None = None
     """Confidence interval of the entropy production rate."""
 
@@ -353,6 +359,22 @@ class PowerSpectrum(Document):
     models (for an angle, seventy)."""
 
 
+class Oscillation(Document):
+    """The oscillation next to a stable fixed point of a model of second order in one coordinate.
+
+    Next to it, d²x/dt² = −ω₀² x − γ dx/dt.
+    """
+
+    angular_frequency: Estimate
+    """ω₀ = √(−∂F/∂x), in radians: the frequency without friction [1/time]."""
+    friction: Estimate
+    """γ = −∂F/∂v [1/time]."""
+    quality_factor: Estimate
+    """Quality factor ω₀/γ; below ½ the motion is overdamped."""
+    damped_period: Estimate
+    """Period of the damped oscillation, 2π/√(ω₀² − γ²/4) [time]; null if it is overdamped."""
+
+
 class FixedPoint(Document):
     """A fixed point: a root of the drift."""
 
@@ -366,6 +388,9 @@ class FixedPoint(Document):
     jacobian_eigenvalues: tuple[Eigenvalue, ...] = ()
     """Eigenvalues of the drift's Jacobian at the fixed point, largest real part first; in two or
     more variables [1/time]."""
+    oscillation: Oscillation | None = None
+    """Oscillation next to a stable fixed point of a model of second order in one coordinate, whose
+    second variable is the velocity of the first; null otherwise."""
 
 
 class Barrier(Document):
@@ -426,7 +451,8 @@ class Passage(Document):
 
     In two variables, passages between neighbouring wells start and end in a box around each
     stable fixed point. The box extends one standard deviation, of the process linearised there,
-    along each variable.
+    along each variable. In a model of second order it is an interval of the position, whatever the
+    velocity.
     """
 
     from_: Annotated[Place, Field(alias="from")]
@@ -437,7 +463,8 @@ class Passage(Document):
     """Exact mean first-passage time of the model [time]; from a region, the mean over the
     stationary distribution restricted to it."""
     kramers: Estimate
-    """Eyring–Kramers asymptotic formula for the same passage [time]."""
+    """Eyring–Kramers asymptotic formula for the same passage; for a model of second order in one
+    coordinate Kramers' formula of moderate to strong friction [time]."""
     standard_deviation: Estimate | None = None
     """Standard deviation of the first-passage time from one passage to the next [time]. It is
     not the standard error of the mean."""

@@ -176,6 +176,10 @@ def figures(result: ModelResult, units: Units) -> Iterator[Figure]:
     if stationary.mean_velocity is not None:
         velocity, ci = stationary.mean_velocity, stationary.mean_velocity_ci
         yield Figure.of("Mean velocity", velocity, ci, units.drift(names[0]))
+    if stationary.kinetic_temperature is not None:
+        temperature, ci = stationary.kinetic_temperature, stationary.kinetic_temperature_ci
+        unit = units.circulation(names) if result.model.order == 2 else ""
+        yield Figure.of("Kinetic temperature ⟨v²⟩", temperature, ci, unit)
     yield from _irreversible(result, stationary, units)
 
 
@@ -192,8 +196,7 @@ def _irreversible(result: ModelResult, stationary: Stationary, units: Units) -> 
     for label, value, ci, unit, least in (
         (
             "Circulation (area per unit time)",
-            # In the phase plane it is minus the mean square of the velocity.
-            stationary.circulation if result.model.order == 1 else None,
+            stationary.circulation,
             stationary.circulation_ci,
             units.circulation(list(result.model.drift)),
             ROUNDING * fastest * area,

@@ -186,6 +186,8 @@ def _stationary(report: GeneratorReport, spread: Intervals) -> results.Stationar
         probability_current_ci=spread.range("probability_current"),
         mean_velocity=report.mean_velocity,
         mean_velocity_ci=spread.range("mean_velocity"),
+        kinetic_temperature=report.kinetic_temperature,
+        kinetic_temperature_ci=spread.range("kinetic_temperature"),
         circulation=None if spatial is None else spatial.circulation,
         circulation_ci=spread.range("stationary", "circulation"),
         entropy_production=None if spatial is None else spatial.entropy_production,
@@ -293,7 +295,9 @@ def _between(
         from_=_place(passage.start, names),
         to=_place(passage.to, names),
         mean_time=_estimate(passage.mean_time, spread, *path, "mean_time"),
-        kramers=results.Estimate(value=None, reason="the formula is given for one variable"),
+        kramers=results.Estimate(value=None, reason="the formula is given for one variable")
+        if passage.kramers is None
+        else _estimate(passage.kramers, spread, *path, "kramers"),
         standard_deviation=None
         if passage.deviation is None
         else _estimate(passage.deviation, spread, *path, "deviation"),

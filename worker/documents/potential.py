@@ -1,9 +1,11 @@
 """The part of the result document about fixed points, barriers and the potential."""
 
 import math
+from dataclasses import fields
 
 from contract import results
 from worker.documents.numbers import array, curves_of, interval_of, written
+from worker.generator.quantities.fixed_points import Oscillation
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.uncertainty.intervals import Intervals, Path
 
@@ -32,8 +34,23 @@ def fixed_points_of(
                 eigenvalue_of(rate, intervals, ("fixed_points", i, "rates"), k)
                 for k, rate in enumerate(point.rates)
             ),
+            oscillation=None
+            if point.oscillation is None
+            else _oscillation(point.oscillation, intervals, "fixed_points", i, "oscillation"),
         )
         for i, point in enumerate(report.fixed_points)
+    )
+
+
+def _oscillation(found: Oscillation, intervals: Intervals, *path: str | int) -> results.Oscillation:
+    return results.Oscillation(
+        **{
+            place.name: results.Estimate(
+                value=getattr(found, place.name),
+                ci=interval_of(intervals.range(*path, place.name)),
+            )
+            for place in fields(found)
+        }
     )
 
 

@@ -44,6 +44,16 @@ class LinearProcess:
         """Mean m (d,) [state]; defined where J is regular."""
         return np.asarray(self.origin - np.linalg.solve(self.jacobian, self.push))
 
+    @property
+    def second_order(self) -> bool:
+        """Whether the second half of the coordinates are the velocities of the first."""
+        d, half = len(self.jacobian), len(self.jacobian) // 2
+        if d % 2:
+            return False
+        moved = self.jacobian[:half] - np.eye(half, d, half)
+        # Means over a distribution have rounding errors.
+        return bool(np.max(np.abs(moved)) < SAME and not self.noise[:half].any())
+
     def has_density(self, covariance: FloatArray) -> bool:
         """Return whether the noise reaches every direction, if only through the drift."""
         scale = np.sqrt(np.maximum(np.diag(covariance), np.finfo(float).tiny))
@@ -73,8 +83,8 @@ class LinearProcess:
         return np.asarray(sums[: count + cut])
 
     def circulation(self, covariance: FloatArray) -> float | None:
-        """Return ½⟨x b_y − y b_x⟩ [state²/time]; None unless there are two coordinates."""
-        if len(covariance) != 2:
+        """Return ½⟨x b_y − y b_x⟩ [state²/time]; None unless there are two positions."""
+        if len(covariance) != 2 or self.second_order:
             return None
         moment = self.jacobian @ covariance
         return float(moment[1, 0] - moment[0, 1]) / 2
@@ -82,8 +92,19 @@ class LinearProcess:
     def entropy_production(self, covariance: FloatArray) -> float | None:
         """Return tr(D⁻¹ Q S⁻¹ Qᵀ) [1/time]; None for singular noise.
 
-        D = a/2, and Q = J S + D is the antisymmetric part of the flow.
+        D = a/2, and Q = J S + D is the antisymmetric part of the flow. Of second order it is
+        ⟨(Γv)ᵀ D⁻¹ Γv⟩ − tr Γ, with the friction Γ and D of the velocities.
         """
+        if self.second_order:
+            half = len(covariance) // 2
+            friction, spread = -self.jacobian[half:, half:], self.noise[half:, half:] / 2
+            if np.linalg.eigvalsh(spread)[0] <= 1e-12 * np.trace(spread):
+                return None
+            lost = np.trace(friction)
+            heat = np.trace(
+                friction.T @ np.linalg.solve(spread, friction) @ covariance[half:, half:]
+            )
+            return 0.0 if abs(heat - lost) < SAME * lost else float(heat - lost)
         scale = np.sqrt(np.diag(covariance))
         half, s = self.noise / np.outer(scale, scale) / 2, covariance / np.outer(scale, scale)
         if np.linalg.eigvalsh(half)[0] <= 1e-12 * np.trace(half):

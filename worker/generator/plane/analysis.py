@@ -29,8 +29,9 @@ from worker.generator.plane.passages.passages import committors_between, passage
 from worker.generator.plane.perturbed_model import PerturbedPlaneAnalysis
 from worker.generator.process import DiffusionProcess, FloatArray, read_only
 from worker.generator.quantities.fixed_points import FixedPoint
-from worker.generator.quantities.outcomes import ANGLE, NO_PRODUCTION, Outcome, Reason
+from worker.generator.quantities.outcomes import ANGLE, NO_PRODUCTION, ONE_WAY, Outcome, Reason
 from worker.generator.quantities.report import GeneratorReport
+from worker.generator.quantities.second_order import is_in_one_coordinate
 from worker.generator.quantities.spectrum import Spectrum
 from worker.generator.quantities.stationary import MultivariateDistribution
 from worker.generator.request import AnalysisRequest, without_stationary_distribution
@@ -163,6 +164,7 @@ def law_of(
     """
     process = solution.box.chart.process
     angle = [period is not None for period in process.periods]
+    inertial = is_in_one_coordinate(process)
     numbers = law_numbers(solution.numbers.moments)
     assert numbers.skewness is not None
     assert numbers.kurtosis is not None
@@ -186,7 +188,7 @@ def law_of(
         )
         reasons.append(Reason(Outcome.UNRESOLVED, heavy))
     if numbers.entropy_production is None:
-        reasons.append(NO_PRODUCTION)
+        reasons.append(ONE_WAY if inertial else NO_PRODUCTION)
     return MultivariateDistribution(
         mean=(known(numbers.mean[0], 0), known(numbers.mean[1], 1)),
         covariance=tuple(
@@ -198,7 +200,8 @@ def law_of(
         density=density,
         reasons=tuple(reasons),
         current=current,
-        circulation=known(numbers.circulation, 0, 1),
+        # The area that a process of second order sweeps is ⟨v²⟩, in equilibrium, too.
+        circulation=None if inertial else known(numbers.circulation, 0, 1),
         entropy_production=numbers.entropy_production,
     )
 

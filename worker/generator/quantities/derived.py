@@ -6,11 +6,17 @@ field with a kind has an interval.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from worker.generator.process import DiffusionProcess, FloatArray, read_only, scalar_view, values
 from worker.generator.quantities.report import GeneratorReport
+from worker.generator.quantities.second_order import (
+    is_in_one_coordinate,
+    kramers_time,
+    oscillation_at,
+)
 from worker.generator.quantities.stationary import LocalRelaxation
 
 
@@ -20,6 +26,7 @@ def with_derived(report: GeneratorReport, process: DiffusionProcess) -> Generato
         report,
         local_relaxation=_local_relaxation(report, process),
         mean_velocity=_mean_velocity(report, process),
+        **_of_second_order(report, process),
     )
 
 
@@ -34,6 +41,25 @@ def local_relaxation(process: DiffusionProcess, grid: FloatArray) -> LocalRelaxa
     with np.errstate(all="ignore"):
         slope = np.where(a > 0, values(model.db, grid) / a, np.nan)
     return LocalRelaxation(read_only(grid), read_only(slope))
+
+
+def _of_second_order(report: GeneratorReport, process: DiffusionProcess) -> dict[str, Any]:
+    """Return what only a process of second order in one coordinate has."""
+    if not is_in_one_coordinate(process):
+        return {}
+    law = report.stationary
+    return {
+        "fixed_points": tuple(
+            replace(point, oscillation=oscillation_at(point)) for point in report.fixed_points
+        ),
+        "between": tuple(
+            replace(passage, kramers=kramers_time(process, passage, report.fixed_points))
+            for passage in report.between
+        ),
+        "kinetic_temperature": None
+        if law is None or law.mean[1] is None or law.covariance[1][1] is None
+        else law.covariance[1][1] + law.mean[1] ** 2,
+    }
 
 
 def _mean_velocity(report: GeneratorReport, process: DiffusionProcess) -> float | None:

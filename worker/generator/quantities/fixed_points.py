@@ -3,7 +3,23 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from worker.generator.quantities.kinds import NUMBER, PLACE
+from worker.generator.quantities.kinds import NUMBER, PLACE, POSITIVE
+
+
+@dataclass(frozen=True, slots=True)
+class Oscillation:
+    """Oscillation d²x/dt² = −ω₀² x − γ dx/dt next to a stable fixed point, equation (G61).
+
+    angular_frequency  ω₀ = √(−∂F/∂x), without friction [1/time]
+    friction           γ = −∂F/∂v [1/time]
+    quality_factor     ω₀/γ
+    damped_period      2π/√(ω₀² − γ²/4) [time]; None where the friction is too strong to oscillate
+    """
+
+    angular_frequency: Annotated[float, POSITIVE]
+    friction: Annotated[float, POSITIVE]
+    quality_factor: Annotated[float, POSITIVE]
+    damped_period: Annotated[float | None, POSITIVE] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,12 +31,15 @@ class FixedPoint:
     slope   b'(at) in one dimension, the largest real part of the Jacobian's eigenvalues in more
             [1/time]
     rates   eigenvalues of the Jacobian in more than one dimension, largest real part first [1/time]
+    oscillation
+            next to it, of a stable fixed point of second order in one coordinate; else None
     """
 
     at: Annotated[tuple[float, ...], PLACE]
     stable: bool
     slope: float
     rates: Annotated[tuple[complex, ...], NUMBER] = ()
+    oscillation: Oscillation | None = None
 
 
 @dataclass(frozen=True, slots=True)

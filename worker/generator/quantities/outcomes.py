@@ -83,6 +83,11 @@ NO_PRODUCTION = Reason(
     Outcome.DEGENERATE,
     "the noise does not act in every direction, so entropy production is not defined",
 )
+ONE_WAY = Reason(
+    Outcome.NOT_DEFINED,
+    "the noise vanishes or is not the same for opposite velocities, so that a path backwards is "
+    "impossible and entropy production is infinite",
+)
 NO_LAW = Reason(Outcome.NOT_ERGODIC, "there is no stationary distribution to start from")
 
 NO_VARIANCE = Reason(
@@ -152,6 +157,16 @@ TOO_FLAT = Reason(
     Outcome.NO_BARRIER,
     "the drift is too flat at a well or a barrier, or the noise too strong; the formula does not "
     "apply",
+)
+
+ONE_BARRIER = Reason(
+    Outcome.NO_BARRIER,
+    "the formula is for a passage in the position from one well over one barrier, whatever the "
+    "velocity",
+)
+NO_PARABOLA = Reason(
+    Outcome.NO_BARRIER,
+    "the barrier is lower than the thermal energy, or has no parabola; the formula does not apply",
 )
 
 TOO_STEEP = Reason(

@@ -108,12 +108,15 @@ class SpatialPassage:
     mean_time  mean from a point; from a region the mean over the stationary distribution restricted
                to it, equation (G50) [time]
     deviation  standard deviation of the first-passage time, over its starts too [time]
+    kramers    Kramers' formula for the same passage of a process of second order in one
+               coordinate, equation (G63) [time]; None for others
     """
 
     start: Place
     to: Place
     mean_time: Annotated[Timing, FINITE_TIME]
     deviation: Annotated[Timing | None, FINITE_TIME] = None
+    kramers: Annotated[Timing | None, FINITE_TIME] = None
 
 
 @dataclass(frozen=True, slots=True)

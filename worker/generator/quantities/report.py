@@ -7,7 +7,7 @@ from worker.generator.process import FloatArray
 from worker.generator.quantities.boundary import End
 from worker.generator.quantities.correlations import Correlations
 from worker.generator.quantities.fixed_points import Barrier, FixedPoint
-from worker.generator.quantities.kinds import NUMBER
+from worker.generator.quantities.kinds import NUMBER, POSITIVE
 from worker.generator.quantities.outcomes import Reason
 from worker.generator.quantities.passages import Committor, Exit, Passage, SpatialPassage
 from worker.generator.quantities.spectrum import Spectrum
@@ -52,6 +52,9 @@ class GeneratorReport:
     between           passages between places of several coordinates
     committors        committors between states on the line, and regions of two coordinates
     exits             exits from intervals on the line and on the circle
+    kinetic_temperature
+                      ⟨v²⟩ of a process of second order in one coordinate [state²/time²]; None for
+                      others
     extrapolated      sentences that name what rests on no data
     observed_ranges   where the data of each coordinate were, if given and no angle [state]
     unseen_mass       stationary probability beyond them; None without a density
@@ -82,6 +85,7 @@ class GeneratorReport:
     exits: tuple[Exit, ...] = ()
     probability_current: Annotated[float | None, NUMBER] = None
     mean_velocity: Annotated[float | None, NUMBER] = None
+    kinetic_temperature: Annotated[float | None, POSITIVE] = None
     extrapolated: tuple[str, ...] = ()
     observed_ranges: tuple[Range, ...] | None = None
     unseen_mass: float | None = None

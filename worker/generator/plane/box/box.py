@@ -7,7 +7,7 @@ from scipy.linalg import eigh
 
 from worker.generator.errors import UndefinedCoefficientsError
 from worker.generator.plane.grid import Grid, Span, points
-from worker.generator.process import DiffusionProcess, FloatArray, read_only
+from worker.generator.process import DiffusionProcess, FloatArray, read_only, velocities
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,6 +136,11 @@ class Box:
         return np.array([span.high - span.low for span in self.spans])
 
     @property
+    def smooth_velocity(self) -> bool:
+        """Whether the fluxes of high order serve here."""
+        return has_smooth_velocity(self.chart.process, self.chart.cut)
+
+    @property
     def covariance(self) -> FloatArray:
         """Covariance of the coarse distribution (2, 2), in the chart's coordinates."""
         _, covariance = moments(self.grid(CELLS).centres, self.masses)
@@ -167,6 +172,13 @@ def first_box(process: DiffusionProcess, rectangle: FloatArray) -> Box:
 def is_free(process: DiffusionProcess) -> bool:
     """Return whether the axes may be turned: no coordinate ends or is an angle."""
     return not np.isfinite(np.array(process.domain)).any() and not any(process.periods)
+
+
+def has_smooth_velocity(process: DiffusionProcess, cut: bool = False) -> bool:
+    """Return whether the process is of second order, and meets no wall: see `high_order.py`."""
+    walls = np.isfinite(np.array(process.domain)).any(axis=1)
+    walls &= [period is None for period in process.periods]
+    return bool(velocities(process)) and not (walls.any() or cut)
 
 
 def moments(centres: FloatArray, masses: FloatArray) -> tuple[FloatArray, FloatArray]:

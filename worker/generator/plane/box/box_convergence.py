@@ -11,7 +11,6 @@ from worker.generator.errors import GeneratorError
 from worker.generator.plane.box.box import CELLS, Box, moments
 from worker.generator.plane.box.box_search import (
     dominated,
-    has_smooth_velocity,
     settled_box,
     with_law,
 )
@@ -138,7 +137,7 @@ def _effect(box: Box, axis: int, longer: Span) -> Effect:
     coefficients = Coefficients.of(box.chart, coarse)
     upwind = any(dominated(coefficients.peclet(coarse, k), box.masses) for k in (0, 1))
     schemes: Schemes = ("upwind", "upwind") if upwind else ("exponential", "exponential")
-    if has_smooth_velocity(box):
+    if box.smooth_velocity:
         # On so few cells a rate changes by more than the sides' effect, and a variance does not.
         spread, beyond = _effect_on_the_law(box, axis, inner, outer)
         return Effect(spread, spread, beyond)

@@ -61,7 +61,7 @@ def wide_law(box: Box) -> Law:
 
 def sharp_law(box: Box) -> Law:
     """Solve by the upwind scheme, which does not widen, along axes where drift dominates."""
-    if has_smooth_velocity(box):
+    if box.smooth_velocity:
         return _solved(box, box.grid(SHARP), HIGH_ORDER)
     grid = box.grid(CELLS)
     coefficients = Coefficients.of(box.chart, grid)
@@ -73,13 +73,6 @@ def sharp_law(box: Box) -> Law:
         "upwind" if second else "exponential",
     )
     return _solved(box, box.grid(FINE), schemes)
-
-
-def has_smooth_velocity(box: Box) -> bool:
-    """Return whether the process is of second order, and meets no wall: see `high_order.py`."""
-    walls = np.isfinite(np.array(box.chart.process.domain)).any(axis=1)
-    walls &= [period is None for period in box.chart.process.periods]
-    return bool(velocities(box.chart.process)) and not (walls.any() or box.chart.cut)
 
 
 def dominated(peclet: FloatArray, masses: FloatArray) -> bool:
@@ -190,7 +183,7 @@ def settled_box(box: Box, shrink: bool = True) -> Box:
             or turns == TURNS
             or abs(covariance[0, 1]) < TILT * np.sqrt(covariance[0, 0] * covariance[1, 1])
         ):
-            return trimmed(box) if shrink and has_smooth_velocity(box) else box
+            return trimmed(box) if shrink and box.smooth_velocity else box
         box, turns = _turned(box), turns + 1
         largest, smallest = LARGEST * box.lengths, SMALLEST * box.lengths
     raise UnresolvedLandscapeError(TOO_STEEP)
@@ -257,7 +250,7 @@ def _moved(box: Box, law: Law, axis: int) -> Span:
     middle, core = _core(cells.centres, mass)
     core = max(core, MIN_CORE * (span.high - span.low))
     step = GROWTH * (span.high - span.low)
-    floor = max(HIGH, _ripple(cells, mass)) if has_smooth_velocity(box) else HIGH
+    floor = max(HIGH, _ripple(cells, mass)) if box.smooth_velocity else HIGH
     low = max(span.low - step, float(box.walls[axis, 0])) if density[0] > floor else span.low
     high = min(span.high + step, float(box.walls[axis, 1])) if density[-1] > floor else span.high
     if (low, high) == (span.low, span.high) and SETTLED < core / span.core < 1 / SETTLED:

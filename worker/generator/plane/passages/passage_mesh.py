@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 
-from worker.generator.plane.box.box import Chart, make_chart
+from worker.generator.plane.box.box import Chart, has_smooth_velocity, make_chart
 from worker.generator.plane.grid import Axis, Grid, Span
 from worker.generator.plane.grid_refinement import Solution
 from worker.generator.process import DiffusionProcess, FloatArray, read_only
@@ -86,6 +86,33 @@ def _placed(span: Span, steps: FloatArray) -> FloatArray:
     return np.asarray(edges)
 
 
+@dataclass(frozen=True, slots=True)
+class EvenSpan:
+    """Axis that is lengthened at one end, so that a line falls on an edge of its even steps.
+
+    Its cells are as smooth as those of `Span`, as fluxes of high order require.
+    """
+
+    span: Span
+
+    @classmethod
+    def of(cls, span: Span, line: float) -> "EvenSpan":
+        """Lengthen the span, whose line is inside it, by less than one of BASE steps."""
+        first, last = np.arcsinh((np.array([span.low, span.high]) - span.middle) / span.core)
+        at = np.arcsinh((line - span.middle) / span.core)
+        share = BASE * (at - first) / (last - first)
+        before, after = max(int(np.floor(share)), 1), min(int(np.ceil(share)), BASE - 1)
+        further = first + (at - first) * BASE / before
+        earlier = last - (last - at) * BASE / (BASE - after)
+        if further - last < first - earlier:
+            return cls(replace(span, high=span.middle + span.core * float(np.sinh(further))))
+        return cls(replace(span, low=span.middle + span.core * float(np.sinh(earlier))))
+
+    def cut(self, count: int) -> Axis:
+        """Cut the axis into `count` cells, a multiple of BASE."""
+        return self.span.cut(count)
+
+
 BEYOND = 0.1
 """Part of an axis that is added behind a place that lies outside it."""
 LONGEST = 4.0
@@ -119,10 +146,21 @@ class PassageMesh:
     """
 
     chart: Chart
-    spans: tuple[AlignedSpan, AlignedSpan]
+    spans: tuple[AlignedSpan, AlignedSpan] | tuple[EvenSpan, Span]
     peak: FloatArray
     start: Point | Region
     goal: Region
+
+    @property
+    def in_position(self) -> bool:
+        """Whether it is for a first passage of the position, see `position_mesh`."""
+        return isinstance(self.spans[0], EvenSpan)
+
+    @property
+    def starts_below(self) -> bool:
+        """Whether the first coordinate is smaller at the start than in the goal."""
+        start = self.start.intervals[0][1] if isinstance(self.start, Region) else self.start[0]
+        return start <= self.goal.intervals[0][0]
 
     def grid(self, cells: int) -> Grid:
         """Cut the rectangle into cells × cells cells, a multiple of 16."""
@@ -133,6 +171,17 @@ class PassageMesh:
         return region.holds(self.chart.state(grid.centres), self.chart.process.periods).reshape(
             grid.shape
         )
+
+    def shares_of(self, region: Region, grid: Grid) -> FloatArray:
+        """Return how much of each cell belongs to the region (n₀, n₁), 0 to 1."""
+        if not self.in_position:
+            return self.cells_of(region, grid).astype(float)
+        shares = []
+        for k, (axis, ends) in enumerate(zip(grid.axes, region.intervals, strict=True)):
+            low, high = (np.array(ends) - self.chart.origin[k]) * self.chart.matrix[k, k]
+            held = np.minimum(axis.edges[1:], high) - np.maximum(axis.edges[:-1], low)
+            shares.append(np.clip(held / axis.widths, 0.0, 1.0))
+        return np.outer(*shares)
 
     def around(self, point: Point, grid: Grid) -> FloatArray:
         """Return the weights (n₀ · n₁,) of the cells in a linear interpolation to a point."""
@@ -176,6 +225,50 @@ def passage_mesh(
     return PassageMesh(
         replace(chart, cut=domain.cut), (spans[0], spans[1]), domain.peak, start, goal
     )
+
+
+def position_mesh(domain: PassageDomain, start: Point | Region, goal: Region) -> PassageMesh | None:
+    """Return the mesh for a first passage of the position, whatever the velocity.
+
+    None where the fluxes are not of high order, or the goal is not reached from one side.
+
+    Parameters
+    ----------
+    domain : rectangle of states
+    start, goal : places [state]
+    """
+    process, (along, across) = domain.process, domain.spans
+    if (
+        not has_smooth_velocity(process, domain.cut)
+        or along.circle
+        or np.isfinite(goal.intervals[1]).any()
+    ):
+        return None
+    low, high = goal.intervals[0]
+    first, last = start.intervals[0] if isinstance(start, Region) else (start[0],) * 2
+    if not (last <= low or first >= high):
+        return None
+    edge = low if last <= low else high
+    lines = [line for line in (first, last, edge) if np.isfinite(line)]
+    wide = _reaching(along, lines, process.domain[0])
+    if wide is None:
+        return None
+    scale, origin = (np.array([f(along), f(across)]) for f in (_core, _middle))
+    chart = make_chart(process, origin, np.diag(scale**2), np.eye(2), free=False)
+    spans = [
+        Span((s.low - m) / c, (s.high - m) / c, 0.0, s.core / c)
+        for s, m, c in zip((wide, across), origin, scale, strict=True)
+    ]
+    even = EvenSpan.of(spans[0], (edge - origin[0]) / scale[0])
+    return PassageMesh(chart, (even, spans[1]), domain.peak, start, goal)
+
+
+def _core(span: Span) -> float:
+    return span.core
+
+
+def _middle(span: Span) -> float:
+    return span.middle
 
 
 def with_process(mesh: PassageMesh, process: DiffusionProcess) -> PassageMesh:

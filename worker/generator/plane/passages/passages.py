@@ -17,6 +17,7 @@ from worker.generator.plane.passages.passage_mesh import (
     PassageDomain,
     PassageMesh,
     passage_mesh,
+    position_mesh,
     with_process,
 )
 from worker.generator.plane.passages.passage_moments import (
@@ -151,7 +152,7 @@ def _passage(
     assert not isinstance(start, float)
     if not isinstance(start, Region) and to.holds(np.array([start]), domain.process.periods)[0]:
         return SpatialPassage(start, to, Timing(0.0), Timing(0.0)), None
-    mesh = passage_mesh(domain, start, to)
+    mesh = position_mesh(domain, start, to) or passage_mesh(domain, start, to)
     if isinstance(mesh, Reason):
         return SpatialPassage(start, to, Timing(None, mesh)), None
     found = passage_moments(mesh, discretised)
