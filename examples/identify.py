@@ -105,7 +105,12 @@ def identify(client: httpx.Client, file: Path, dt: float | None) -> dict[str, An
 def show(result: dict[str, Any]) -> None:
     """The model, then what its generator says."""
     model, generator = result["model"], result["generator"]
-    for name, drift in model["drift"].items():
+    # Of second order, the first half of the variables are positions, the others their velocities.
+    positions = len(model["drift"]) // 2 if model["order"] == 2 else 0
+    for place, (name, drift) in enumerate(model["drift"].items()):
+        if place < positions:
+            console.print(f"\n  d{name} = {list(model['drift'])[place + positions]} dt")
+            continue
         console.print(f"\n  d{name} = b dt + sqrt(a) dW")
         console.print(f"  b({name}) = {drift['expression']}")
     for pair, diffusion in model["diffusion"].items():
@@ -128,7 +133,7 @@ def show(result: dict[str, Any]) -> None:
         )
     for passage in generator["passages"]:
         exact, kramers = passage["mean_time"], passage["kramers"]
-        label = f"escape time {passage['from']:.3g} → {passage['to']:.3g}"
+        label = f"escape time {place_of(passage['from'])} → {place_of(passage['to'])}"
         facts.add_row(
             label,
             *estimate(exact["value"], exact.get("ci")),
@@ -152,6 +157,17 @@ def show(result: dict[str, Any]) -> None:
         console.print()
         console.print(facts)
     show_warnings(result["warnings"])
+
+
+def place_of(place: Any) -> str:
+    """A number, a point, or a region without its open ends."""
+    if isinstance(place, dict):
+        bounded = {name: ends for name, ends in place.items() if set(ends) != {None}}
+        return " ".join(
+            f"{name} in [{', '.join('open' if end is None else f'{end:.3g}' for end in ends)}]"
+            for name, ends in bounded.items()
+        )
+    return f"{place:.3g}" if isinstance(place, int | float) else str(place)
 
 
 def show_terms(model: dict[str, Any]) -> None:
