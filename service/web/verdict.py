@@ -53,13 +53,13 @@ class _Rule:
 
     codes   codes of those warnings
     made    whether the result holds the check
-    plot    starts of the names of the plots that may show it
+    plots   starts of the names of the plots that may show it, the best first
     """
 
     name: str
     codes: frozenset[str]
     made: Callable[[IdentificationResult], bool]
-    plot: str | tuple[str, ...]
+    plots: tuple[str, ...]
 
 
 def _with_residuals(result: IdentificationResult) -> bool:
@@ -87,26 +87,26 @@ _RULES = (
         "independent residuals",
         frozenset(("persistent-increments", "memory")),
         _with_residuals,
-        "residuals",
+        ("residuals",),
     ),
-    _Rule("Gaussian residuals", frozenset(("heavy-tails",)), _with_residuals, "residuals"),
+    _Rule("Gaussian residuals", frozenset(("heavy-tails",)), _with_residuals, ("residuals",)),
     _Rule(
         "same model at all times",
         frozenset(("trend", "noise-changes", "trajectories-differ")),
         _with_tests,
-        "record",
+        ("record",),
     ),
     _Rule(
         "shape of drift and diffusion",
         frozenset(("drift-misfit", "diffusion-size", "negative-diffusion")),
         _with_tests,
-        "drift",
+        ("drift",),
     ),
     _Rule(
         "stationary density",
         frozenset(("stationary-density",)),
         lambda result: result.diagnostics.density_total_variation is not None,
-        "density",
+        ("density",),
     ),
     _Rule(
         "prediction at longer times",
@@ -130,6 +130,6 @@ def _check(rule: _Rule, result: IdentificationResult, plots: Sequence[str]) -> C
     failed = next((w.code for w in result.warnings if w.code in rule.codes), None)
     if failed is not None:
         return Check(rule.name, "failed", f"warning-{failed}")
-    shown = next((name for name in plots if name.startswith(rule.plot)), None)
+    shown = next((n for start in rule.plots for n in plots if n.startswith(start)), None)
     place = f"plot-{shown}" if shown else "table-checks"
     return Check(rule.name, "passed" if rule.made(result) else "not made", place)

@@ -118,6 +118,8 @@ def test_what_was_not_tested_did_not_pass() -> None:
         "prediction at longer times",
     ]
     assert passed[-1].place == "plot-autocorrelation-Arm"
+    both = ["autocorrelation-Arm", "chapman-kolmogorov"]
+    assert verdict(seen, both).of("passed")[-1].place == "plot-chapman-kolmogorov"
 
 
 def test_coloured_noise_has_its_equation_and_its_correlation_time() -> None:
