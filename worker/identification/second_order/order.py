@@ -6,11 +6,14 @@ only the velocity is kicked, so second differences have a white spectrum times (
 kinds of motion, each with measurement noise, are fitted to the spectrum of second differences by
 Whittle's likelihood, and beside them what looks like inertia and is none: a path that was averaged
 over an exposure or smoothed, and lines of a periodic signal.
+
+What cannot be told: a velocity forgotten within less than two samples from motion blur; inertia
+from a filter with one pole, behind which a first-order process is of second order; and a periodic
+force with many overtones from kicks, where noise covers these.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations_with_replacement
 from typing import Literal
 
 import numpy as np
@@ -27,7 +30,9 @@ from worker.identification.second_order.candidate_spectra import (
     second_order,
 )
 from worker.identification.second_order.echoes import find_echo
-from worker.identification.second_order.even_windows import EvenWindows, read_windows
+from worker.identification.second_order.even_windows import read_windows
+from worker.identification.second_order.order_reasons import SENTENCES, Evidence
+from worker.identification.second_order.record_windows import RecordWindows
 from worker.identification.second_order.spectral_fit import (
     Fitted,
     Smoothed,
@@ -41,25 +46,10 @@ from worker.identification.second_order.spectral_fit import (
 
 Floats = NDArray[np.float64]
 
-Evidence = Literal[
-    "increments-independent",
-    "velocity-resolved",
-    "averaged-over-exposure",
-    "smoothed",
-    "nothing-but-noise",
-    "diffusion-and-velocity",
-    "neither",
-    "variables-differ",
-    "velocity-recorded",
-    "values-rest",
-    "regular",
-    "too-short",
-]
-"""What decided, or left undecided."""
-
 UNSETTLED = ("nothing-but-noise", "values-rest")
+"""Evidence that longer steps may replace."""
 
-GAIN = 15.0
+GAIN = 20.0
 """Log-likelihood that second order must gain over first."""
 
 CLEARLY = 3.0
@@ -69,7 +59,10 @@ MARGIN = 8.0
 """Log-likelihood by which a smoothed first-order process must be worse than one of second order."""
 
 TIE = -2.0
-"""The same beside measurement noise, for filters wider than WIDE."""
+"""The same beside measurement noise, for low-passes wider than WIDE."""
+
+NOISE_GAIN = 6.0
+"""Log-likelihood that white noise must gain."""
 
 FITS, FITS_ROUGHLY = 0.3, 0.5
 """Relative misfit of a spectrum, rms over octaves, up to which a model describes it."""
@@ -87,10 +80,7 @@ NOISY = -0.3
 """Correlation of neighbouring second differences, −⅔ for noise and ¼ for kicks, below which noise
 outweighs."""
 
-DRIVEN = 0.02
-"""Share of increments that other variables leave, below which these are their velocities."""
-
-BLUR, INTERPOLATED, WIDE = 1.4, 2.0, 6.0
+BLUR, INTERPOLATED, WIDE = 1.6, 2.0, 6.0
 """Longest exposure that is called motion blur, the same where interpolation adds to it, and
 shortest of a wide filter [step]."""
 
@@ -103,7 +93,7 @@ class OrderStatistics:
                          where sampling is uneven, or noise hides shorter ones [time]
     n_windows            number of windows
     lags                 lags of the structure functions [step]
-    slopes               (d, n_lags) d log E[x(t+τ) − x(t)]² / d log τ between neighbouring lags
+    slopes               (d, n_lags − 1) d log E[x(t+τ) − x(t)]² / d log τ between neighbouring lags
     increments           (d, 2) correlation of increments one and two steps apart
     second_differences   (d,) correlation of neighbouring second differences
     gain                 log-likelihood of second order over first, Whittle's
@@ -132,7 +122,8 @@ class Order:
     """Order of a record.
 
     order        1, 2, or None where the record does not tell
-    noise        whether there is measurement noise
+    noise        whether there is measurement noise; relaxation within a sampling interval looks
+                 like it
     evidence     what decided
     reason       what the sampling tells and what it cannot tell, for the user
     statistics   what this rests on; None where the record is too short, or without any randomness
@@ -168,78 +159,6 @@ class _Verdict:
     over: float | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Record:
-    """Record, its windows, their increments, and the periods of its variables."""
-
-    data: Trajectories
-    windows: EvenWindows
-    increments: Floats
-    periods: tuple[float | None, ...]
-
-    def second_differences(self) -> Floats:
-        """Compute second differences, without the first two of a window; (n_windows, n, d)."""
-        return np.asarray(np.diff(self.increments, axis=1)[:, 2:])
-
-    def places(self) -> Floats:
-        """Compute the states as variables of a regression: scaled, or cosine and sine."""
-        columns = []
-        for p, period in enumerate(self.periods):
-            x = self.windows.states[:, :, p]
-            if period is not None:
-                angle = 2 * np.pi * x * self.windows.units[p] / period
-                columns += [np.cos(angle), np.sin(angle)]
-            else:
-                columns.append(np.clip((x - x.mean()) / max(float(x.std()), 1e-300), -6, 6))
-        return np.stack(columns, axis=-1)
-
-    def without_drift(self) -> Floats:
-        """Compute differences of increments less what the state one sample before lets expect.
-
-        The noise of that sample has no part in the increment, so it causes no correlation.
-        """
-        places, moves = self.places(), self.increments[:, 1:]
-        degree = {1: 3, 2: 3, 3: 2, 4: 2}.get(places.shape[-1], 1)
-        rest = moves - _expected(_monomials(places[:, :-2], degree), moves)
-        return np.asarray(np.diff(rest, axis=1)[:, 1:])
-
-    def without_force(self, earlier: int) -> Floats:
-        """Compute second differences less what position and velocity before let expect.
-
-        Parameters
-        ----------
-        earlier : 1, or 2 for a velocity that shares no noise with the second difference
-        """
-        places, end = self.places(), self.windows.states.shape[1]
-        velocities = np.clip(self.increments / self.increments.std(axis=(0, 1)), -6, 6)
-        before = np.concatenate(
-            [
-                places[:, 3 - earlier : end - 1 - earlier],
-                velocities[:, 2 - earlier : end - 2 - earlier],
-            ],
-            axis=-1,
-        )[:, : self.windows.n]
-        k = before.shape[-1]
-        series = self.second_differences()
-        return np.asarray(
-            series - _expected(_monomials(before, 3 if k <= 4 else 2 if k <= 6 else 1), series)
-        )
-
-    def driven(self) -> tuple[int, ...]:
-        """Find variables whose increments follow from the others' mean states, as of positions."""
-        states = (self.windows.states[:, 1:] + self.windows.states[:, :-1]) / 2
-        return tuple(
-            p
-            for p in range(len(self.periods))
-            if len(self.periods) > 1
-            and self.increments[:, :, p].any()
-            and _share_left(
-                _monomials(np.delete(states, p, axis=-1), 1), self.increments[:, :, p : p + 1]
-            )
-            < DRIVEN
-        )
-
-
 def decide_order(
     data: Trajectories, periods: Sequence[float | None] | None = None, names: Sequence[str] = ()
 ) -> Order:
@@ -256,27 +175,29 @@ def decide_order(
     found: Order | None = None
     stride = 1
     while (windows := read_windows(data, of_each, stride)) is not None:
-        record = _Record(data, windows, np.diff(windows.states, axis=1), of_each)
+        record = RecordWindows(data, windows, np.diff(windows.states, axis=1), of_each)
         following, hidden = _decide(record, named, data.n_trajectories)
         resting = following.order != 1 and (record.increments == 0).mean() > RESTING
         if resting:
-            reason = _SENTENCES["values-rest"]
+            reason = SENTENCES["values-rest"]
             following = replace(following, order=None, evidence="values-rest", reason=reason)
         if found is None or following.order == 2 or found.evidence in UNSETTLED:
             found = following
         # What rounding or noise hides at this step, longer steps may show.
-        if resting:
+        if resting and record.is_rounded():
             stride *= 2
-        elif hidden:
+        elif hidden and not resting:
             stride *= 8
         else:
             break
         if windows.resampled:
             break
-    return found or Order(None, False, "too-short", _SENTENCES["too-short"], None)
+    return found or Order(None, False, "too-short", SENTENCES["too-short"], None)
 
 
-def _decide(record: _Record, names: tuple[str, ...], n_trajectories: int) -> tuple[Order, bool]:
+def _decide(
+    record: RecordWindows, names: tuple[str, ...], n_trajectories: int
+) -> tuple[Order, bool]:
     """Decide at one step, and say whether noise may hide the answer there."""
     driven = record.driven()
     kept = [p for p in range(len(names)) if p not in driven] or list(range(len(names)))
@@ -286,7 +207,7 @@ def _decide(record: _Record, names: tuple[str, ...], n_trajectories: int) -> tup
     rounding = 64 * np.finfo(float).eps * np.abs(record.windows.states).max(axis=(0, 1))
     kept = [p for p in kept if np.mean(series[:, :, p] ** 2) > rounding[p] ** 2]
     if not kept:
-        return Order(None, False, "regular", _SENTENCES["regular"], None), False
+        return Order(None, False, "regular", SENTENCES["regular"], None), False
     fits = [_fits(series[:, :, p], p) for p in kept]
     each = [_verdict(record, [one]) for one in fits]
     joint = each[0] if len(fits) == 1 else _verdict(record, fits)
@@ -295,7 +216,13 @@ def _decide(record: _Record, names: tuple[str, ...], n_trajectories: int) -> tup
         joint = replace(joint, order=None, evidence="variables-differ")
     elif driven and joint.order == 1:
         joint = replace(joint, evidence="velocity-recorded")
-    noise = any(_is_noisy(one, joint.order) for one in fits)
+    # Without the drift one sample before, what is left of it looks like noise.
+    noise = any(
+        _needs_noise(one.spectrum)
+        if joint.order == 2
+        else _needs_fast_noise(measure(record.second_differences()[:, :, one.variable]))
+        for one in fits
+    )
     statistics = _statistics(record, joint)
     about = [names[p] for p in (driven or of_first)]
     hidden = noise and joint.gain < GAIN
@@ -313,7 +240,7 @@ def _fits(series: Floats, variable: int) -> _Fits:
     return _Fits(variable, spectrum, fit(first_order(n), spectrum), fit(second_order(n), spectrum))
 
 
-def _verdict(record: _Record, fits: list[_Fits]) -> _Verdict:
+def _verdict(record: RecordWindows, fits: list[_Fits]) -> _Verdict:
     gain = sum(f.first.deviance - f.second.deviance for f in fits)
     scores = np.sum([score(f.spectrum, f.second, f.first) for f in fits], axis=0)
     # Windows overlap by half.
@@ -334,14 +261,14 @@ def _verdict(record: _Record, fits: list[_Fits]) -> _Verdict:
         for found in rivals
     ]
     # Noise after a wide low-pass is rare; without noise the record tells the two apart by far.
-    noisy = all(_is_noisy(f, 2) for f in fits)
+    noisy = all(_needs_noise(f.spectrum) for f in fits)
     wide = min(one.extent for one in rivals[1]) > WIDE
     needed = [MARGIN, TIE if noisy and wide else MARGIN]
     found, over, needed_over = min(
         zip(rivals, overs, needed, strict=True), key=lambda one: one[1] - one[2]
     )
     widest = max(found, key=lambda one: one.extent)
-    told = (widest.kind, widest.width)
+    told = (widest.kind, float(widest.width))
     described = max(misfit(f.spectrum, s.fitted) for s, f in zip(found, fits, strict=True))
     again = None
     if described < FITS:
@@ -349,7 +276,7 @@ def _verdict(record: _Record, fits: list[_Fits]) -> _Verdict:
             return _Verdict(1, "averaged-over-exposure", gain, z, misfits, told, over)
         if over < needed_over and not _is_simpler(fits, found):
             # The overtones of a limit cycle fall off as behind a low-pass.
-            if widest.kind in POLES and widest.extent > WIDE:
+            if widest.kind in POLES and widest.extent > WIDE and misfits[1] > FITS:
                 again = _without_force(record, fits, FITS / 2)
             if again is None:
                 return _Verdict(None, "smoothed", gain, z, misfits, told, over)
@@ -380,7 +307,7 @@ def _is_simpler(fits: list[_Fits], smoothed: list[Smoothed]) -> bool:
 
 
 def _without_force(
-    record: _Record, fits: list[_Fits], allowed: float
+    record: RecordWindows, fits: list[_Fits], allowed: float
 ) -> tuple[list[_Fits], float] | None:
     """Fit second differences without the force; None where second order does not describe them.
 
@@ -428,38 +355,21 @@ def _diffusing(fits: _Fits) -> float:
     return share
 
 
-def _is_noisy(fits: _Fits, order: int | None) -> bool:
-    """Check whether white noise adds to the likelihood."""
-    components = second_order(fits.spectrum.n) if order == 2 else first_order(fits.spectrum.n)[:11]
-    best = fits.second if order == 2 else fits.first
-    return fit(components[1:], fits.spectrum).deviance - best.deviance > 6
+def _needs_noise(spectrum: Spectrum) -> bool:
+    """Check whether a process of second order needs white noise."""
+    components = second_order(spectrum.n)
+    alone = fit(components[1:], spectrum)
+    return alone.deviance - fit(components, spectrum).deviance > NOISE_GAIN
 
 
-def _monomials(variables: Floats, degree: int) -> Floats:
-    """Compute monomials up to a degree; (…, k) → (…, n_monomials)."""
-    columns = [np.ones(variables.shape[:-1])]
-    for total in range(1, degree + 1):
-        for chosen in combinations_with_replacement(range(variables.shape[-1]), total):
-            columns.append(variables[..., list(chosen)].prod(axis=-1))
-    return np.stack(columns, axis=-1)
+def _needs_fast_noise(spectrum: Spectrum) -> bool:
+    """Check whether a process of first order needs white noise, or relaxation nearly as fast."""
+    components = first_order(spectrum.n)
+    alone = fit(components[1:-2], spectrum)
+    return alone.deviance - fit(components, spectrum).deviance > NOISE_GAIN
 
 
-def _expected(features: Floats, values: Floats) -> Floats:
-    """Regress values on features over all windows; (m, k, f), (m, k, d) → (m, k, d)."""
-    rows = features.reshape(-1, features.shape[-1])
-    gram = rows.T @ rows
-    gram += np.diag(np.where(np.diag(gram) > 0, 1e-10 * np.diag(gram), 1.0))
-    weights = np.linalg.solve(gram, rows.T @ values.reshape(-1, values.shape[-1]))
-    return np.asarray(features @ weights)
-
-
-def _share_left(features: Floats, values: Floats) -> float:
-    """Compute the share of values' mean square that features leave."""
-    left = values - _expected(features, values)
-    return float(np.mean(left**2) / max(float(np.mean(values**2)), 1e-300))
-
-
-def _statistics(record: _Record, verdict: _Verdict) -> OrderStatistics:
+def _statistics(record: RecordWindows, verdict: _Verdict) -> OrderStatistics:
     states, moves = record.windows.states, record.increments
     moves = moves - moves.mean(axis=(0, 1))
     lags = tuple(k for k in (1, 2, 4, 8, 16, 32) if k < states.shape[1] / 2)
@@ -489,79 +399,14 @@ def _statistics(record: _Record, verdict: _Verdict) -> OrderStatistics:
     )
 
 
-_SENTENCES: dict[Evidence, str] = {
-    "increments-independent": (
-        "Increments at intervals of {step} have no memory of each other but that of {memory}: the "
-        "positions themselves diffuse, as in a process of first order. A velocity that is "
-        "forgotten within less than {step} would leave no trace at this sampling."
-    ),
-    "averaged-over-exposure": (
-        "Neighbouring increments are correlated ({near:+.2f}), those farther apart are not: the "
-        "trace of samples that are means over an exposure (motion blur), about {width:.2g} "
-        "sampling intervals long, of a process of first order. A velocity that is forgotten within "
-        "one interval of {step} would look alike; only finer sampling tells."
-    ),
-    "velocity-resolved": (
-        "The path is smooth: increments at intervals of {step} are correlated by {near:+.2f}, two "
-        "intervals apart by {far:+.2f}, and second differences are kicks to a velocity. The "
-        "process is of second order. A process of first order behind a filter with one pole (RC, "
-        "exponential smoothing) is the same process, and the record cannot tell them apart."
-    ),
-    "smoothed": (
-        "The path is smooth, but as a process of first order behind a filter is ({kind}, about "
-        "{width:.2g} sampling intervals wide), and not as one with inertia. Whether there is "
-        "inertia below this width was removed by the filter. Upload the record as measured, or "
-        "only samples several times that far apart."
-    ),
-    "nothing-but-noise": (
-        "Nothing but noise shows at intervals of {step}: neither diffusion nor kicks to a velocity "
-        "move the state visibly, beside what is periodic or the same all the time. Sample more "
-        "finely if neighbouring samples forget each other, or reduce the noise."
-    ),
-    "diffusion-and-velocity": (
-        "The path has a velocity with a memory, but the positions diffuse besides: a hidden "
-        "variable moves a process of first order, or the velocity is forgotten within about one "
-        "sampling interval ({step}). Sample more finely, or add the variable."
-    ),
-    "neither": (
-        "The path is smoother or more regular than a process of first order, and no process of "
-        "second order with noise either: a periodic or deterministic signal, a filter or an "
-        "interpolation, or forces too strong for this sampling interval ({step}). Upload the "
-        "record as measured, or sample more finely."
-    ),
-    "variables-differ": (
-        "The variables are of different order: {about} diffuse{s}, another one is smooth like the "
-        "position of an inertial process. Identify them apart, or upload the velocity of the "
-        "smooth variable as one more column."
-    ),
-    "velocity-recorded": (
-        "The increments of {about} are those of an integral of the other variables: its velocity "
-        "is recorded, and together they are a process of first order."
-    ),
-    "values-rest": (
-        "Many values repeat the one before: they are rounded more coarsely than the process moves, "
-        "held, or filtered by a median, which hides whether it has inertia. Use more digits, or "
-        "upload the record as measured."
-    ),
-    "regular": (
-        "The path is constant or straight to rounding error: nothing random moves the position or "
-        "its velocity."
-    ),
-    "too-short": (
-        "Too few neighbouring samples at comparable intervals: the order of a process shows in "
-        "twenty samples in a row, in several places."
-    ),
-}
-
-
 def _reason(
     verdict: _Verdict, statistics: OrderStatistics, noise: bool, about: Sequence[str]
 ) -> str:
     kind, width = verdict.smoothing or ("", 0.0)
     near, far = statistics.increments[int(np.argmax(statistics.increments[:, 0]))]
-    return _SENTENCES[verdict.evidence].format(
+    return SENTENCES[verdict.evidence].format(
         step=f"{statistics.step:.3g}",
-        memory="measurement noise" if noise else "a relaxing state",
+        memory="measurement noise and relaxation" if noise else "relaxation",
         near=near,
         far=far,
         kind=kind,

@@ -16,6 +16,7 @@ from worker.identification.second_order.candidate_spectra import (
 )
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 MOST_LINES = 16
 PEAK = 4.0
@@ -34,7 +35,8 @@ class Spectrum:
     n         number of values of a window
     windows   (n_windows, n_groups) periodograms by groups of frequencies
     mean      (n_groups,) their mean
-    weights   (n_groups,) half the degrees of freedom of the mean: overlapping windows count half
+    weights   (n_groups,) half the degrees of freedom of the mean: overlapping windows count half,
+              less where windows vary more than those of Gaussian noise
     lines     (n_lines, n_groups) components of the periodic part
     """
 
@@ -83,8 +85,19 @@ def measure(series: Floats) -> Spectrum:
     groups, raw = frequencies(n), periodograms.mean(axis=0)
     # Of an exact period nothing is left at other frequencies.
     windows = groups.grouped(periodograms) + 1e-30
-    degrees = np.asarray(0.5 * len(series) * groups.sizes, dtype=np.float64)
+    degrees = np.asarray(groups.sizes * (0.5 * len(series) / _dispersion(windows, groups.sizes)))
     return Spectrum(n, windows, windows.mean(axis=0), degrees, lines(_peaks(raw, n), n))
+
+
+def _dispersion(windows: Floats, sizes: Integers) -> float:
+    """Compute how many times more than of Gaussian noise periodograms vary from window to window.
+
+    Where the noise depends on the state, its strength in a window is common to all frequencies.
+    """
+    # Neighbouring frequencies share 4/9 of their variance behind Hann's taper, the next 1/36.
+    shared = 1 + 2 * (4 / 9 * (1 - 1 / sizes) + 1 / 36 * np.maximum(1 - 2 / sizes, 0))
+    ratio = windows.var(axis=0) / windows.mean(axis=0) ** 2 * sizes / shared
+    return max(1.0, float(np.median(ratio)))
 
 
 def _peaks(raw: Floats, n: int) -> Floats:
