@@ -37,6 +37,7 @@ from worker.identification.second_order.phase_space import (
     measure_phase_space,
     unwrapped,
 )
+from worker.identification.second_order.polishing import may_polish, polish
 from worker.identification.sums.block_sums import Summing, sums_here
 from worker.identification.sums.window_products import Pair
 from worker.identification.symbolic_process import SymbolicProcess
@@ -82,6 +83,8 @@ def second_order_model(
         summing,
     )
     found = fit(problem)
+    if may_polish(problem):
+        found = polish(problem, found)
     noise = coloured_noise(problem, found) if data.dimension == 1 else None
     if settings.dynamics == "coloured-noise":
         noise = _checked(noise, data.dimension)

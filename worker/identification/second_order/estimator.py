@@ -156,14 +156,14 @@ def fit(problem: SecondOrderProblem) -> SecondOrderFit:
     for _ in range(ROUNDS):
         force = _force_of(problem, forces, kicks)
         forces, residuals = problem.sums(shape, kicks, force)
-        before, kicks = kicks, _kicks_of(residuals, kicks)
+        before, kicks = kicks, kicks_of(residuals, kicks)
         wider = _half(kicks) if noisy else 1
         settled = np.allclose(np.diag(kicks.diffusion), np.diag(before.diffusion), rtol=0.02)
         if settled and abs(wider - half) <= 0.1 * half:
             break
         half, shape = wider, shape_of(wider, noisy=noisy, powers=problem.has_powers)
     if not noisy and _is_smoothed(residuals):
-        kicks = _kicks_of(residuals, replace(kicks, smoothed=True))
+        kicks = kicks_of(residuals, replace(kicks, smoothed=True))
         forces, residuals = problem.sums(shape, kicks, _force_of(problem, forces, kicks))
     local = _local_diffusion(problem, forces, residuals, kicks)
     if problem.every > 1 or local is not None:
@@ -235,7 +235,7 @@ def _by_lags(covariances: Floats) -> tuple[Floats, Floats]:
     return found[0], found[1]
 
 
-def _kicks_of(residuals: ResidualSums, kicks: Kicks) -> Kicks:
+def kicks_of(residuals: ResidualSums, kicks: Kicks) -> Kicks:
     """Estimate the mean diffusion from the residuals of a window."""
     left = residuals.products - residuals.scales[1] * np.diag(kicks.noise)
     if kicks.smoothed:

@@ -22,10 +22,14 @@ from worker.identification.second_order.filter import (
 
 Floats = NDArray[np.float64]
 
-SETTLED = 1e-3
-"""Square of the last step, in standard errors, at which the parameters have converged."""
+SETTLED, NEARLY = 1e-6, 1e-2
+"""Square of a step, in standard errors, at which the scoring ends, and from which it has converged
+where no step climbs: the rest is what a change in the number of sub-steps does."""
 
 MOST_STEPS = 40
+
+MOST_DAMPING = 1e4
+"""Damping from which steps are too short to lead anywhere."""
 
 RIDGE = 1e-10
 """Share of the normalised information that is added, so that unidentified directions stay put."""
@@ -141,13 +145,14 @@ def _part(record: Positions) -> Positions:
 def scored(record: Positions, terms: Terms, start: Floats) -> Polished:
     """Maximise the likelihood by Fisher's scoring, damped where a full step does not climb."""
     here = np.array(start, dtype=np.float64)
-    at, damping, converged = likelihood(record, terms, here), 0.0, False
+    at, damping, length = likelihood(record, terms, here), 0.0, np.inf
     held = np.zeros(terms.size, dtype=bool)
     for _ in range(MOST_STEPS):
-        if at.value == -np.inf or converged:
+        if at.value == -np.inf or length < SETTLED:
             break
         held = _held(terms, here, at, len(record.positions))
         step = _Step(at, held)
+        length = step.length
         while True:
             there = _moved(terms, here, step.damped(damping))
             value = log_likelihood(record, terms, there, at.substeps)
@@ -156,11 +161,11 @@ def scored(record: Positions, terms: Terms, start: Floats) -> Polished:
                 if new.value >= at.value - JUMP:
                     break
             damping = max(4 * damping, 1e-3)
-            if damping > 1e8:
-                return Polished(terms, here, at, held, step.length < 10 * SETTLED)
-        here, at, converged = there, new, step.length < SETTLED
+            if length < NEARLY or damping > MOST_DAMPING:
+                return Polished(terms, here, at, held, length < NEARLY)
+        here, at = there, new
         damping = damping / 8 if damping > 1e-4 else 0.0
-    return Polished(terms, here, at, held, converged)
+    return Polished(terms, here, at, held, length < NEARLY)
 
 
 def _held(terms: Terms, parameters: Floats, at: Likelihood, n: int) -> NDArray[np.bool_]:
@@ -208,45 +213,61 @@ def _moved(terms: Terms, parameters: Floats, step: Floats) -> Floats:
     return out
 
 
-def force_equations(found: Polished) -> NormalEquations:
+def force_equations(found: Polished, diffusion: Floats | None = None) -> NormalEquations:
     """Write the likelihood near its maximum as normal equations of F's coefficients.
 
     Diffusion and noise are profiled out: what their uncertainty costs is off the information.
+
+    Parameters
+    ----------
+    found : parameters with the likelihood's derivatives
+    diffusion : (n, L) directions in which the diffusion is uncertain; None for all
     """
-    return _equations(found, np.arange(found.terms.n_force))
+    k, n = found.terms.n_force, found.terms.n_diffusion
+    return _equations(found, 0, k, k, np.eye(n) if diffusion is None else diffusion)
 
 
-def diffusion_equations(found: Polished) -> NormalEquations:
-    """Write the likelihood near its maximum as normal equations of a's coefficients."""
-    first = found.terms.n_force
-    return _equations(found, np.arange(first, first + found.terms.n_diffusion))
+def diffusion_equations(found: Polished, force: Floats | None = None) -> NormalEquations:
+    """Write the likelihood near its maximum as normal equations of a's coefficients.
+
+    Parameters
+    ----------
+    found : parameters with the likelihood's derivatives
+    force : (n, K) directions in which the force is uncertain; None for all
+    """
+    k, n = found.terms.n_force, found.terms.n_diffusion
+    return _equations(found, k, n, 0, np.eye(k) if force is None else force)
 
 
-def _equations(found: Polished, wanted: NDArray[np.int64]) -> NormalEquations:
-    """Profile the other parameters out of score and information, by Schur's complement.
+def _equations(
+    found: Polished, first: int, count: int, first_other: int, others: Floats
+) -> NormalEquations:
+    """Profile others and the noise out of score and information, by Schur's complement.
 
     In every block the same combination of scores is taken, so that the parts of the blocks add up.
     """
-    at = found.likelihood
-    others = np.setdiff1d(np.flatnonzero(~found.held), wanted)
-    information, score = at.block_information, at.block_score
-    change = np.zeros((len(wanted), found.terms.size))
-    change[np.arange(len(wanted)), wanted] = 1.0
-    if len(others):
-        whole = at.information
-        norms = np.sqrt(np.diag(whole)[others])
+    at, size = found.likelihood, found.terms.size
+    noise = size - 1 if found.terms.noise is None and not found.held[-1] else size
+    nuisance = np.zeros((len(others) + size - noise, size))
+    nuisance[: len(others), first_other : first_other + others.shape[1]] = others
+    nuisance[len(others) :, noise:] = 1.0
+    nuisance = nuisance[~(nuisance[:, found.held] != 0).any(axis=1)]
+    change = np.eye(size)[first : first + count]
+    if len(nuisance):
+        of_nuisance = nuisance @ at.information
+        norms = np.sqrt(np.einsum("ij,ij->i", of_nuisance, nuisance))
         norms = np.where(norms > 0, norms, 1.0)
-        of_others = whole[np.ix_(others, others)] / np.outer(norms, norms)
-        inverse = np.linalg.pinv(of_others, 1e-10, hermitian=True) / np.outer(norms, norms)
-        change[:, others] = -whole[np.ix_(wanted, others)] @ inverse
-    blocks = change @ information @ change.T
-    values = found.parameters[wanted]
-    total = blocks.sum(axis=0)
-    eigenvalues, vectors = np.linalg.eigh(total)
+        normalised = of_nuisance @ nuisance.T / np.outer(norms, norms)
+        inverse = np.linalg.pinv(normalised, 1e-10, hermitian=True) / np.outer(norms, norms)
+        change = change - change @ of_nuisance.T @ inverse @ nuisance
+    blocks = change @ at.block_information @ change.T
+    block_score = at.block_score @ change.T
+    values, information = found.parameters[first : first + count], blocks.sum(axis=0)
+    eigenvalues, vectors = np.linalg.eigh(information)
     return NormalEquations(
-        information=total,
-        score=total @ values + score.sum(axis=0) @ change.T,
+        information=information,
+        score=information @ values + block_score.sum(axis=0),
         block_information=blocks,
-        block_score=blocks @ values + score @ change.T,
+        block_score=blocks @ values + block_score,
         design=(vectors * np.sqrt(eigenvalues.clip(min=0))).T,
     )

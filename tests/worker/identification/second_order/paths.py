@@ -1,4 +1,6 @@
-"""Exact paths of the harmonic oscillator, positions alone."""
+"""Positions of the harmonic oscillator, exact, and of others by short steps."""
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,3 +26,28 @@ def harmonic(
         out[i] = state[0]
         state = step @ state + noise @ normal[i]
     return out
+
+
+def oscillators(
+    force: Callable[[Floats, Floats], Floats],
+    diffusion: Callable[[Floats, Floats], Floats],
+    dt: float,
+    n: int,
+    n_records: int,
+    seed: int = 1,
+) -> Floats:
+    """Simulate positions of dx = v dt, dv = F dt + σ dW by Heun's rule; (n_records, n)."""
+    rng = np.random.default_rng(seed)
+    parts, out = 20, np.empty((n, n_records))
+    h = dt / parts
+    x, v = rng.standard_normal((2, n_records))
+    for i in range(-200, n):
+        for normal in rng.standard_normal((parts, n_records)):
+            kick = np.sqrt(diffusion(x, v) * h) * normal
+            middle, before = x + h / 2 * v, v
+            first = force(middle, v)
+            v = v + h / 2 * (first + force(middle, v + h * first + kick)) + kick
+            x = x + h / 2 * (before + v)
+        if i >= 0:
+            out[i] = x
+    return np.ascontiguousarray(out.T)

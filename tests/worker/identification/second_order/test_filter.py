@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.linalg import expm
 
-from tests.worker.identification.second_order.paths import harmonic
+from tests.worker.identification.second_order.paths import harmonic, oscillators
 from worker.identification.regression import solve
 from worker.identification.second_order.filter import (
     PRIOR_VELOCITY_VARIANCE,
@@ -22,21 +22,9 @@ FORCE, A, NOISE, DT = np.array([0, -1, 2, 0, 0, 0, 0, -2, 0, 0.0]), 0.2, 1e-4, 0
 
 
 def van_der_pol(n_records: int, n: int) -> np.ndarray:
-    rng = np.random.default_rng(1)
-    parts, out = 20, np.empty((n, n_records))
-    h = DT / parts
-    x, v = 2 * rng.standard_normal((2, n_records))
-    kicks = np.sqrt(A * h) * rng.standard_normal((n + 200, parts, n_records))
-    for i in range(-200, n):
-        for kick in kicks[i + 200]:
-            middle = x + h / 2 * v
-            force = 2 * (1 - middle**2)
-            # Linear in v between: the mean of the force over the step is implicit.
-            new = (v + h * (force * v / 2 - middle) + kick) / (1 - h * force / 2)
-            x, v = x + h / 2 * (v + new), new
-        if i >= 0:
-            out[i] = x
-    return np.asarray(out.T + np.sqrt(NOISE) * rng.standard_normal(out.T.shape))
+    paths = oscillators(lambda x, v: 2 * (1 - x**2) * v - x, lambda *_: A, DT, n, n_records)
+    noise = np.random.default_rng(0).standard_normal(paths.shape)
+    return np.asarray(paths + np.sqrt(NOISE) * noise)
 
 
 def record(*segments: np.ndarray, dt: float = DT, n_blocks: int = 1) -> Positions:
