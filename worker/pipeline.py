@@ -10,10 +10,14 @@ from worker.generator.process import DiffusionProcess
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.estimation.setup import Settings
 from worker.identification.findings.derived import MODEL_ONLY
-from worker.identification.findings.second_order import about_order, check_order
+from worker.identification.findings.second_order import about_order, about_velocities, check_order
 from worker.identification.identified_model import IdentifiedModel, identified_model
 from worker.identification.second_order.order import decide_order
-from worker.identification.second_order_model import in_phase_space, second_order_model
+from worker.identification.second_order_model import (
+    in_phase_space,
+    rates_of_friction,
+    second_order_model,
+)
 from worker.identification.sums.block_sums import Summing, sums_here
 from worker.progress import Report
 
@@ -27,15 +31,24 @@ def identify(
               to the last bit
     """
     report(0.05, "reading", f"{data.n_increments} increments of {data.n_trajectories} trajectories")
-    if settings.dynamics == "first-order" or settings.estimator == "paper":
+    # A sampling rule and a structure of the tensor are of first order: they were asked for by name.
+    named = settings.sampling_rule != "auto" or settings.diffusion_structure != "full"
+    auto = settings.dynamics == "auto"
+    if settings.dynamics == "first-order" or (auto and named) or settings.estimator == "paper":
         return identified_model(data, settings, report, summing)
     order = decide_order(data, settings.periods_in(data.dimension))
-    if settings.dynamics == "auto" and order.order != 2:
+    if auto and order.order != 2:
         return identified_model(data, settings, report, summing)
-    if settings.dynamics != "auto":
+    if not auto:
         check_order(order)
     model = second_order_model(data, settings, report, summing)
-    return replace(model, findings=(*about_order(order, settings.dynamics), *model.findings))
+    about = tuple(about_velocities(rates_of_friction(model, data), model.scales.time))
+    if auto and about:
+        first = identified_model(data, settings, report, summing)
+        return replace(first, findings=(*about, *first.findings))
+    return replace(
+        model, findings=(*about_order(order, settings.dynamics), *about, *model.findings)
+    )
 
 
 def analyse(

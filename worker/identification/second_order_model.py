@@ -46,6 +46,8 @@ from worker.progress import Report, creeping
 
 Floats = NDArray[np.float64]
 
+SAMPLES_FOR_FRICTION = 20_000
+
 UNDETERMINED = 0.5
 """Relative standard error of the noise's correlation rate from which there is none."""
 
@@ -245,6 +247,14 @@ def _draws(
         return _process(space, library, rows[:d], dict(zip(pairs, rows[d:], strict=True)), bounds)
 
     return DrawnModels(drawn.reshape(N_DRAWS, -1), centre.ravel(), supports, process_at)
+
+
+def rates_of_friction(model: IdentifiedModel, data: Trajectories) -> Floats:
+    """Compute the mean of −∂F/∂v of every coordinate over the record; (d,) [1/time]."""
+    d = model.process.dimension // 2
+    states = in_phase_space(data, model.process.periods, SAMPLES_FOR_FRICTION).states
+    slopes = model.process.drift_jacobian(np.ascontiguousarray(states))
+    return np.array([-float(slopes[:, d + i, d + i].mean()) for i in range(d)])
 
 
 def in_phase_space(

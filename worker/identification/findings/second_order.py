@@ -2,12 +2,17 @@
 
 from collections.abc import Iterator, Mapping
 
+import numpy as np
+from numpy.typing import NDArray
+
 from worker.identification.checks.residuals import SIGNIFICANT, ResidualMoments
 from worker.identification.errors import NotSecondOrder
 from worker.identification.findings.finding import Finding
 from worker.identification.second_order.coloured_noise import ColouredNoise
 from worker.identification.second_order.estimator import SecondOrderFit, SecondOrderProblem
 from worker.identification.second_order.order import Order
+
+Floats = NDArray[np.float64]
 
 
 def check_order(order: Order) -> None:
@@ -42,6 +47,35 @@ def about_order(order: Order, dynamics: str) -> Iterator[Finding]:
 
 CORRELATED = 0.05
 """Correlation of residuals that is worth naming."""
+
+
+def about_velocities(rates: Floats, step: float) -> Iterator[Finding]:
+    """Warn of velocities that are forgotten within a sampling interval, or never.
+
+    Parameters
+    ----------
+    rates : (d,) mean friction of each velocity [1/time]
+    step : median sampling interval [time]
+    """
+    if not rates.min() > 0:
+        yield Finding(
+            "no-friction",
+            "The path is smooth, as one of second order is, but no friction is found in "
+            "every velocity, without which none has a stationary distribution.",
+            {"rates": rates.tolist()},
+        )
+    elif rates.max() * step > FORGOTTEN:
+        yield Finding(
+            "velocity-not-resolved",
+            f"The velocity is forgotten within {1 / rates.max():.3g}, which is hardly longer than "
+            f"the sampling interval of {step:.3g}: friction and diffusion of a model of second "
+            "order are too small then. Sample faster.",
+            {"rates": rates.tolist(), "step": step},
+        )
+
+
+FORGOTTEN = 0.7
+"""Sampling interval times friction from which second differences do not resolve the velocity."""
 
 REJECTED = 0.01
 """Probability below which a force is not that of coloured noise."""
