@@ -65,25 +65,8 @@ def second_order_model(
     summing : takes the sums over all the data, here or in several processes, with the same result
         to the last bit
     """
-    check_independent(data)
-    periods = settings.periods_in(data.dimension)
-    positions = measure_space(data, periods)
-    check_unwrapped(data, positions)
-    report(0.15, "identifying", "summing over the windows")
-    space = measure_phase_space(data, positions)
-    library = force_library(
-        space, settings.polynomial_degree, settings.fourier_harmonics, settings.extra_terms
-    )
-    problem = SecondOrderProblem(
-        data,
-        space,
-        library,
-        settings.criterion,
-        settings.diffusion_degree,
-        settings.measurement_noise,
-        creeping(report),
-        summing,
-    )
+    problem = second_order_problem(data, settings, report, summing)
+    positions, space, library = problem.space.positions, problem.space, problem.library
     found = fit(problem)
     if may_polish(problem):
         found = polish(problem, found)
@@ -135,6 +118,38 @@ def second_order_model(
         coloured_noise=_in_units(noise, found, space, settings)
         if noise is not None and settings.dynamics == "coloured-noise"
         else None,
+    )
+
+
+def second_order_problem(
+    data: Trajectories, settings: Settings, report: Report, summing: Summing = sums_here
+) -> SecondOrderProblem:
+    """Make scales and library for these positions. Raises IdentificationError.
+
+    Parameters
+    ----------
+    data : positions
+    settings : settings of the identification
+    report : receives the progress
+    summing : takes the sums over all the data
+    """
+    check_independent(data)
+    positions = measure_space(data, settings.periods_in(data.dimension))
+    check_unwrapped(data, positions)
+    report(0.15, "identifying", "summing over the windows")
+    space = measure_phase_space(data, positions)
+    library = force_library(
+        space, settings.polynomial_degree, settings.fourier_harmonics, settings.extra_terms
+    )
+    return SecondOrderProblem(
+        data,
+        space,
+        library,
+        settings.criterion,
+        settings.diffusion_degree,
+        settings.measurement_noise,
+        creeping(report),
+        summing,
     )
 
 

@@ -8,7 +8,7 @@ restriction is linear in the coefficients of f once τ is given.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 from scipy.stats import chi2
 
@@ -73,14 +73,9 @@ def coloured_noise(problem: SecondOrderProblem, found: SecondOrderFit) -> Colour
     problem : problem of one coordinate
     found : its free fit
     """
-    equations, space = found.equations[0], problem.space
-    library = make_library(
-        space.positions.scales,
-        polynomial_degree=max(e[0] for e in problem.library.internal_exponents),
-        periods=space.positions.periods,
-        variables=problem.library.variables[:1],
-    )
-    form = _Form.of(problem, library)
+    equations = found.equations[0]
+    library = drift_library(problem)
+    form = Form.of(problem, library)
     everything = np.eye(library.internal_size)
     rate, basis = _best_rate(equations, form, everything), everything
     chosen: Selected | None = None
@@ -103,25 +98,84 @@ def coloured_noise(problem: SecondOrderProblem, found: SecondOrderFit) -> Colour
         coefficients = _given(equations, form, basis, rate)
         of_drift = _without_rate(equations, form, rate, coefficients)
         chosen = choose(of_drift, None, library, found.n_windows, problem.selection)
-    covariance = _joint_covariance(equations, form, library, chosen, rate)
+    estimate = chosen.estimate
+    covariance = _joint_covariance(
+        equations, form, library, estimate.support, estimate.internal, rate
+    )
     if covariance is None:
         return None
     free = solve(equations, np.eye(len(equations.score)), robust=False)
     gain = 0.0 if free is None else float(equations.score @ free.values)
-    lost = gain + _misfit(equations, form, everything, _best_rate(equations, form, everything))
+    best = _best_rate(equations, form, everything)
+    lost = np.inf if best is None else gain + _misfits(equations, form, everything, [best])[0]
     return ColouredNoise(
         chosen,
         library,
         rate,
         float(np.sqrt(covariance[-1, -1])),
         covariance,
-        lost,
+        float(lost),
         len(equations.score) - library.internal_size - 1,
     )
 
 
+def drift_library(problem: SecondOrderProblem) -> Library:
+    """Make the library of f: the powers of the position that the force's library has."""
+    space = problem.space
+    return make_library(
+        space.positions.scales,
+        polynomial_degree=max(e[0] for e in problem.library.internal_exponents),
+        periods=space.positions.periods,
+        variables=problem.library.variables[:1],
+    )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class _Form:
+class OnTerms:
+    """Coloured noise of a drift on given terms, in internal units.
+
+    internal     (J₁,) coefficients of f along its library's internal functions
+    raw          (k,) coefficients of its raw terms
+    rate         1/τ, per sampling interval
+    misfit       χ² of the restricted force less that of no force
+    covariance   (k + 1, k + 1) covariance of the raw coefficients and the rate
+    """
+
+    internal: Floats
+    raw: Floats
+    rate: float
+    misfit: float
+    covariance: Floats
+
+
+def on_terms(
+    equations: NormalEquations, form: "Form", library: Library, support: tuple[int, ...]
+) -> list[OnTerms]:
+    """Fit f on given terms: every correlation rate at which χ² has a minimum, ascending.
+
+    A linear f has two of them, equally deep: its own rate and the noise's are interchangeable.
+
+    Parameters
+    ----------
+    equations : equations of the free force
+    form : form of the force
+    library : library of f
+    support : terms of f
+    """
+    terms = list(support)
+    scaled, found = library.scaled_terms[terms], []
+    for rate, misfit in _minima(equations, form, scaled):
+        along = _along(equations, form, scaled, rate)
+        internal = scaled.T @ along
+        covariance = _joint_covariance(equations, form, library, support, internal, rate)
+        if covariance is not None:
+            raw = along / library.term_scales[terms]
+            found.append(OnTerms(internal, raw, rate, misfit, covariance))
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
     """The force's coefficients (S8): rate · level + slope for f's coefficients, and −rate · own.
 
     level, slope   (J, J₁) of f/τ and f′ v
@@ -133,7 +187,8 @@ class _Form:
     own: Floats
 
     @classmethod
-    def of(cls, problem: SecondOrderProblem, library: Library) -> "_Form":
+    def of(cls, problem: SecondOrderProblem, library: Library) -> "Form":
+        """Make the form of the force for this library of f."""
         exponents = problem.library.internal_exponents
         place = {e: i for i, e in enumerate(exponents)}
         unit = float(problem.space.velocity_units[0])
@@ -157,41 +212,69 @@ class _Form:
         return rate * self.level + self.slope
 
 
-def _given(equations: NormalEquations, form: _Form, basis: Floats, rate: float) -> Floats:
+def _given(equations: NormalEquations, form: Form, basis: Floats, rate: float) -> Floats:
     """Estimate f's coefficients in the span of a basis (k, J₁), given the rate; (J₁,)."""
+    return np.asarray(basis.T @ _along(equations, form, basis, rate))
+
+
+def _along(equations: NormalEquations, form: Form, basis: Floats, rate: float) -> Floats:
+    """Estimate f's coefficients along the rows of a basis (k, J₁), given the rate; (k,)."""
     columns = form.at(rate) @ basis.T
     target = equations.score + rate * equations.information @ form.own
-    values = np.linalg.lstsq(columns.T @ equations.information @ columns, columns.T @ target)[0]
-    return np.asarray(basis.T @ values)
+    return np.asarray(
+        np.linalg.lstsq(columns.T @ equations.information @ columns, columns.T @ target)[0]
+    )
 
 
-def _misfit(equations: NormalEquations, form: _Form, basis: Floats, rate: float | None) -> float:
-    """Compute the χ² of the restricted force less that of no force."""
-    if rate is None:
-        return np.inf
-    force = form.at(rate) @ _given(equations, form, basis, rate) - rate * form.own
-    return float(force @ equations.information @ force - 2 * force @ equations.score)
+def _misfits(equations: NormalEquations, form: Form, basis: Floats, rates: ArrayLike) -> Floats:
+    """Compute the χ² of the restricted force less that of no force at rates (n,); (n,)."""
+    r = np.asarray(rates, dtype=np.float64)[:, None]
+    level, slope, own = form.level @ basis.T, form.slope @ basis.T, form.own
+    information, score = equations.information, equations.score
+    # The columns are r · level + slope, and −r · own is known.
+    mixed = level.T @ information @ slope
+    products = (
+        r[..., None] ** 2 * (level.T @ information @ level)
+        + r[..., None] * (mixed + mixed.T)
+        + slope.T @ information @ slope
+    )
+    by_level, by_slope = level.T @ information @ own, slope.T @ information @ own
+    target = r * (level.T @ score) + slope.T @ score + r**2 * by_level + r * by_slope
+    gain = np.einsum("nj,njk,nk->n", target, np.linalg.pinv(products, hermitian=True), target)
+    known = r[:, 0] ** 2 * (own @ information @ own) + 2 * r[:, 0] * (own @ score)
+    return np.asarray(known - gain)
 
 
-def _best_rate(equations: NormalEquations, form: _Form, basis: Floats) -> float | None:
-    """Find the rate of the best restricted force; None where it is at an end of those tried."""
+def _minima(equations: NormalEquations, form: Form, basis: Floats) -> list[tuple[float, float]]:
+    """Find the rates at which χ² has a minimum between those tried, ascending, and χ² there."""
 
     def misfit(logarithm: float) -> float:
-        return _misfit(equations, form, basis, float(np.exp(logarithm)))
+        return float(_misfits(equations, form, basis, [np.exp(logarithm)])[0])
 
     tried = np.linspace(np.log(FASTEST), np.log(SLOWEST), 60)
-    values = [misfit(x) for x in tried]
-    best = int(np.argmin(values))
-    if best in (0, len(tried) - 1):
+    values = _misfits(equations, form, basis, np.exp(tried))
+    lowest = np.flatnonzero((values[1:-1] < values[:-2]) & (values[1:-1] <= values[2:])) + 1
+    found = [
+        minimize_scalar(
+            misfit, bounds=(tried[k - 1], tried[k + 1]), method="bounded", options={"xatol": 1e-9}
+        )
+        for k in lowest.tolist()
+    ]
+    return [(float(np.exp(best.x)), float(best.fun)) for best in found]
+
+
+def _best_rate(equations: NormalEquations, form: Form, basis: Floats) -> float | None:
+    """Find the rate of the best restricted force; None where it is at an end of those tried."""
+    found = _minima(equations, form, basis)
+    if not found:
         return None
-    found = minimize_scalar(
-        misfit, bounds=(tried[best - 1], tried[best + 1]), method="bounded", options={"xatol": 1e-9}
-    )
-    return float(np.exp(found.x))
+    rate, misfit = min(found, key=lambda minimum: minimum[1])
+    ends = _misfits(equations, form, basis, [FASTEST, SLOWEST])
+    return rate if misfit <= ends.min() else None
 
 
 def _without_rate(
-    equations: NormalEquations, form: _Form, rate: float, coefficients: Floats
+    equations: NormalEquations, form: Form, rate: float, coefficients: Floats
 ) -> NormalEquations:
     """Make the equations of f's coefficients; the rate's error is taken out of them."""
     along = form.level @ coefficients - form.own
@@ -219,13 +302,17 @@ def _span(library: Library, selected: Selected) -> Floats:
 
 
 def _joint_covariance(
-    equations: NormalEquations, form: _Form, library: Library, chosen: Selected, rate: float
+    equations: NormalEquations,
+    form: Form,
+    library: Library,
+    support: tuple[int, ...],
+    internal: Floats,
+    rate: float,
 ) -> Floats | None:
     """Compute the covariance of f's raw coefficients and the rate; None where it is singular."""
-    support = list(chosen.estimate.support)
     raw = np.array([[float(v) for v in library.change_of_basis[k]] for k in support])
     raw = raw.reshape(len(support), library.internal_size)
-    along = form.level @ chosen.estimate.internal - form.own
+    along = form.level @ internal - form.own
     columns = np.column_stack([form.at(rate) @ raw.T, along])
     found = solve(equations, columns.T, robust=False)
     return None if found is None else found.covariance

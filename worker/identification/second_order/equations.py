@@ -69,6 +69,8 @@ class ResidualSums:
     squares     (d, d, K, K)          Σ z zᵀ of the expected squares of r_p r_q, pairs apart
     moments     (d, 5)                Σ u^p of u = r over its standard deviation
     lags        (d, n_lags, 3)        n, Σ r_i r_{i+l}, Σ (r_i r_{i+l})² at lags 1, 2, …
+    pairs       (J + d, J + d)        Σ of products of ∫wf ds and D, from which the products of the
+                                      residuals of any force follow; zero where not asked for
     """
 
     products: Floats
@@ -78,6 +80,12 @@ class ResidualSums:
     squares: Floats
     moments: Floats
     lags: Floats
+    pairs: Floats
+
+    def squares_of(self, force: Floats) -> float:
+        """Compute Σ r² of a force (J,) in one coordinate, or Σ r (r + 2r₊) in smoothed records."""
+        along = np.append(-force, 1.0)
+        return float(along @ self.pairs @ along)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,6 +97,7 @@ class SecondOrderPass:
     n_lags         number of lags of the residuals
     every_square   k, to sum squares of instruments over each k-th piece of a block only; V needs no
                    more
+    pairs          whether to sum products of terms and changes, too
     """
 
     data: Trajectories
@@ -101,6 +110,7 @@ class SecondOrderPass:
     n_lags: int
     every: int = 1
     every_square: int = 1
+    pairs: bool = False
 
     def sums(self) -> BlockSums:
         """Take the sums of all blocks."""
@@ -129,6 +139,8 @@ class SecondOrderPass:
                 n_squared += count
                 _add_squares(of_kicks, of_noise, piece, shape, self.kicks)
             _add_residuals(residuals, piece, self.kicks, self.force, squared)
+            if self.pairs:
+                _add_pairs(residuals, piece, self.kicks)
         share = n / max(n_squared, 1)
         residuals.squares[:] *= share
         return n, (
@@ -146,13 +158,17 @@ def window_sums(
     """Sum equations and residuals over the record, here or in several processes."""
     found = summing(work)
     assert found is not None, "every record has windows, if none that count"
-    design, response, of_kicks, of_noise, *of_residuals = found.sums
+    return sums_of(found, slice(None))
+
+
+def sums_of(found: BlockSums, blocks: slice) -> tuple[ForceSums, ResidualSums]:
+    """Put the sums of some blocks together."""
+    design, response, of_kicks, of_noise, *of_residuals = (a[blocks] for a in found.sums)
     # The equations of the diffusion are kept by block, as those of the force are.
     residuals = dict(zip([f.name for f in fields(ResidualSums)], of_residuals, strict=True))
+    count = int(found.counts[blocks].sum())
     return (
-        ForceSums(
-            design, response, of_kicks.sum(axis=0), of_noise.sum(axis=0), int(found.counts.sum())
-        ),
+        ForceSums(design, response, of_kicks.sum(axis=0), of_noise.sum(axis=0), count),
         ResidualSums(**{k: v if k == "response" else v.sum(axis=0) for k, v in residuals.items()}),
     )
 
@@ -166,6 +182,7 @@ def _nothing(size: int, d: int, n_lags: int) -> ResidualSums:
         np.zeros((d, d, size, size)),
         np.zeros((d, 5)),
         np.zeros((d, n_lags, 3)),
+        np.zeros((size + d, size + d)),
     )
 
 
@@ -222,6 +239,15 @@ def _add_residuals(
         sums.lags[:, lag - 1, 0] += float((piece.valid[lag:] & piece.valid[:-lag]).sum())
         sums.lags[:, lag - 1, 1] += pair.sum(axis=0)
         sums.lags[:, lag - 1, 2] += (pair**2).sum(axis=0)
+
+
+def _add_pairs(sums: ResidualSums, piece: Piece, kicks: Kicks) -> None:
+    """Add products of a piece's terms and changes, with their neighbours in smoothed records."""
+    both = np.column_stack([piece.terms, piece.change]) * piece.valid[:, None]
+    sums.pairs[:] += both.T @ both
+    if kicks.smoothed:
+        neighbours = both[:-1].T @ both[1:]
+        sums.pairs[:] += neighbours + neighbours.T
 
 
 def diffusion_equations(
