@@ -1,11 +1,12 @@
 """Are the intervals of rolling windows right, and what do 200 windows over 10⁶ samples cost?
 
     python -m benchmarks.rolling [--records 10]
+    python -m benchmarks.rolling --coloured [--records 1000]
 
 dX = (μ X − X³) dt + ½ dW whose barrier falls linearly from 2 kT to a third of one (μ from 1 to 0.4)
 over T = 10 000, dt = 0.01: 200 windows of a tenth of the record. Truth is the exact gap of the
 process at the middle of each. Neighbouring windows share most of their samples, so the share of
-windows that hold the truth has the scatter of ten a record.
+windows that hold the truth has the scatter of ten a record. `--coloured`: see rolling_coloured.py.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from benchmarks.rolling_coloured import measure
 from contract.identification import IdentificationParameters
 from contract.rolling import RollingWindows
 from worker.generator.analysis import analyse
@@ -73,12 +75,16 @@ def rolled(seed: int) -> tuple[Rolling, float]:
 def main() -> None:
     """Print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--records", type=int, default=10)
+    parser.add_argument("--records", type=int)
+    parser.add_argument("--coloured", action="store_true", help="drifting noise, false alarms")
     arguments = parser.parse_args()
+    if arguments.coloured:
+        measure(arguments.records or 1000)
+        return
     with threadpool_limits(1):
         rolled(0)  # compiles
         held, z, took, trends = [], [], [], []
-        for seed in range(1, arguments.records + 1):
+        for seed in range(1, (arguments.records or 10) + 1):
             found, seconds = rolled(seed)
             took.append(seconds)
             middles = np.array([(w.begin + w.end) / 2 for w in found.windows]) / (STEPS * DT)

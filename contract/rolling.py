@@ -25,7 +25,8 @@ class RollingWindows(Document):
 class RollingJob(DataJob):
     """Fit a window moved along one time series of one variable.
 
-    Coefficients, fixed points and spectral gap are estimated in every window.
+    Coefficients, fixed points and spectral gap are estimated in every window, and the correlation
+    time of the noise where `parameters.dynamics` is `coloured-noise`.
     """
 
     kind: Literal["rolling"]
@@ -66,10 +67,11 @@ class RollingJob(DataJob):
         return self
 
     @model_validator(mode="after")
-    def _of_first_order(self) -> Self:
-        if self.parameters.with_velocities:
+    def _not_of_second_order(self) -> Self:
+        if self.parameters.dynamics == "second-order":
             raise ValueError(
-                "windows are fitted with dynamics of first order: leave parameters.dynamics out"
+                "windows of second-order dynamics are not fitted: set parameters.dynamics to "
+                "coloured-noise or first-order, or leave it out"
             )
         return self
 
@@ -110,7 +112,8 @@ class RollingWindow(Document):
     drift: tuple[WindowTerm, ...]
     """Coefficients of the drift."""
     diffusion: tuple[WindowTerm, ...]
-    """Coefficients of the diffusion."""
+    """Coefficients of the diffusion. Of coloured noise: of the white noise that is as strong at low
+    frequencies."""
     fixed_points: tuple[WindowFixedPoint, ...]
     """Stable and unstable fixed points within the range of the time series."""
     gap: Estimate
@@ -118,27 +121,48 @@ class RollingWindow(Document):
     beyond the range of the time series, the same for all windows."""
     relaxation_time: Estimate
     """Relaxation time 1/λ₁ [time]."""
+    correlation_time: Estimate | None = None
+    """Correlation time τ of the noise, if `parameters.dynamics` is `coloured-noise` [time]."""
 
 
-class GapTrend(Document):
-    """Trend of log λ₁ along the time series: a straight line through non-overlapping windows."""
+class LineOfWindows(Document):
+    """Trend of a logarithm along the time series: a straight line through separate windows."""
 
     slope: float | None
-    """Slope of log λ₁ [1/time]. It is negative if the gap closes, as it does before a
-    transition."""
+    """Slope of the logarithm [1/time]."""
     ci: Interval | None = None
     """Confidence interval of the slope."""
     z: float | None = None
     """Slope divided by its standard error."""
     factor: Estimate
-    """Ratio of λ₁ in the last of these windows to λ₁ in the first, according to the line."""
+    """Ratio of the value in the last of these windows to that in the first, according to the
+    line."""
     p_value: float | None = None
-    """Probability of at least this much scatter about the line, if log λ₁ changes linearly;
+    """Probability of at least this much scatter about the line, if the logarithm changes linearly;
     small if it does not."""
     n_windows: int = 0
     """Number of non-overlapping windows used."""
     reason: str | None = None
     """Reason why there is no trend line."""
+
+
+class GapTrend(LineOfWindows):
+    """Trend of log λ₁ along the time series: a straight line through non-overlapping windows."""
+
+    slope: float | None
+    """Slope of log λ₁ [1/time]. It is negative if the gap closes, as it does before a
+    transition."""
+    factor: Estimate
+    """Ratio of λ₁ in the last of these windows to λ₁ in the first, according to the line."""
+
+
+class CorrelationTimeTrend(LineOfWindows):
+    """Trend of log τ along the time series: a straight line through non-overlapping windows."""
+
+    slope: float | None
+    """Slope of log τ [1/time]. It is positive if the noise remembers longer and longer."""
+    factor: Estimate
+    """Ratio of τ in the last of these windows to τ in the first, according to the line."""
 
 
 class RollingResult(Result):
@@ -164,6 +188,8 @@ class RollingResult(Result):
     """The windows, in order of time."""
     trend: GapTrend
     """Trend of the spectral gap."""
+    correlation_time_trend: CorrelationTimeTrend | None = None
+    """Trend of the noise's correlation time, if `parameters.dynamics` is `coloured-noise`."""
     warnings: tuple[Notice, ...] = ()
     """Findings that the reader should know."""
     provenance: Provenance

@@ -1,14 +1,27 @@
 """The view of a rolling result: the trend of the spectral gap, and plots against time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from contract.results import Estimate
 from contract.rolling import RollingResult, RollingWindow, WindowTerm
 from service.web import sentences
 from service.web.numbers import Units, count, exact, plain
 from service.web.plots.plot import SERIES, Axis, Layers, Plot, PlotGroup
 from service.web.result_view import Figure, ResultView, data_in_words
+
+
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """A positive quantity against time: its names on the page, its unit, and what it is."""
+
+    id: str
+    symbol: str
+    unit: str | None
+    title: str
+    said: str
 
 
 def rolling_view(result: RollingResult) -> ResultView:
@@ -31,19 +44,32 @@ def trend_figures(result: RollingResult, units: Units) -> Iterator[Figure]:
         yield Figure.of("Ratio of last to first spectral gap", factor.value, factor.ci, None)
     if trend.slope is not None:
         yield Figure.of("Slope of log λ₁", trend.slope, trend.ci, units.rate())
+    yield from _of_time(result)
     if trend.p_value is not None:
         note = f"{trend.n_windows} non-overlapping windows"
         yield Figure("Test of a linear trend", f"p = {plain(trend.p_value, 2)}", note=note)
 
 
+def _of_time(result: RollingResult) -> Iterator[Figure]:
+    trend = result.correlation_time_trend
+    if trend is not None and trend.factor.value is not None:
+        label = "Ratio of last to first correlation time"
+        yield Figure.of(label, trend.factor.value, trend.factor.ci, None)
+
+
 def rolling_groups(result: RollingResult, units: Units) -> list[PlotGroup]:
-    """Draw the spectral gap, the fixed points and every coefficient against time."""
+    """Draw gap, correlation time of the noise, fixed points and coefficients against time."""
     if not result.windows:
         return []
     middle = [(w.begin + w.end) / 2 for w in result.windows]
     across = Axis("middle of the window", units.time)
+    gaps = [w.gap for w in result.windows]
+    times = [w.correlation_time for w in result.windows if w.correlation_time is not None]
+    gap = _Course("gap", "λ₁", units.rate(), "Spectral gap", "Slowest relaxation rate")
+    time = _Course("correlation-time", "τ", units.time, "Correlation time", "That of the noise")
     first = [
-        *_gap(result, middle, across, units),
+        *_course(result, middle, across, gaps, gap),
+        *_course(result, middle, across, times, time),
         *_fixed_points(result, middle, across, units),
     ]
     coefficients = [
@@ -55,22 +81,31 @@ def rolling_groups(result: RollingResult, units: Units) -> list[PlotGroup]:
     ]
 
 
-def _gap(result: RollingResult, middle: list[float], across: Axis, units: Units) -> Iterator[Plot]:
+def _course(
+    result: RollingResult,
+    middle: list[float],
+    across: Axis,
+    estimates: Sequence[Estimate],
+    of: _Course,
+) -> Iterator[Plot]:
     layers = Layers(log=True)
-    values = [w.gap.value for w in result.windows]
-    low, high = zip(*(w.gap.ci or (None, None) for w in result.windows), strict=True)
+    if len(estimates) < len(middle):
+        return
+    low, high = zip(*(e.ci or (None, None) for e in estimates), strict=True)
     level = exact(100 * float(result.provenance.analysis.get("confidence", 0.95)))
+    name = f"{of.title.lower()} {of.symbol}"
+    values = [e.value for e in estimates]
     layers.band(f"{level} % confidence interval of each window", middle, low, high)
-    layers.line("spectral gap λ₁", middle, values)
-    layers.dots("spectral gap λ₁", middle, values, None, "model")
+    layers.line(name, middle, values)
+    layers.dots(name, middle, values, None, "model")
     if any(layer["kind"] == "line" for layer in layers.made):
         known = [v for v in values if v is not None]
         summary = (
-            f"Slowest relaxation rate of each window: {plain(known[0], 3)} in the first, "
+            f"{of.said} of each window: {plain(known[0], 3)} in the first, "
             f"{plain(known[-1], 3)} in the last."
         )
-        up = Axis("λ₁", units.rate(), log=True)
-        yield Plot("gap", "Spectral gap λ₁", across, up, layers.made, summary)
+        up = Axis(of.symbol, of.unit, log=True)
+        yield Plot(of.id, f"{of.title} {of.symbol}", across, up, layers.made, summary)
 
 
 def _fixed_points(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from contract.base import Interval
 from contract.datasets import Dataset
 from contract.results import DataSummary, IdentificationResult, Model, ModelResult
 from contract.rolling import RollingResult
@@ -99,18 +100,34 @@ def transitions(number: int) -> str:
 
 
 def trend(result: RollingResult) -> str:
-    """Write whether the spectral gap closes along the time series."""
+    """Write whether the spectral gap closes, and whether the noise's correlation time changes."""
+    of_noise = result.correlation_time_trend
+    if of_noise is None:
+        return _of_gap(result)
+    grows, falls = (
+        "The noise's correlation time grows over time: the noise remembers longer.",
+        "The noise's correlation time falls over time: the noise remembers shorter.",
+    )
+    said = {1: grows, -1: falls, 0: "The noise's correlation time shows no significant trend."}
+    known = of_noise.slope is not None
+    return f"{_of_gap(result)} {said[_sign(of_noise.ci)]}" if known else _of_gap(result)
+
+
+def _sign(ci: Interval | None) -> int:
+    """Return the sign that an interval leaves, 0 where it leaves both."""
+    low, high = ci or (None, None)
+    return int(low is not None and low > 0) - int(high is not None and high < 0)
+
+
+def _of_gap(result: RollingResult) -> str:
     found = result.trend
     if found.slope is None or found.ci is None:
         return (
             f"There is no trend of the spectral gap: {found.reason or 'there are too few windows'}."
         )
-    low, high = found.ci
-    if high is not None and high < 0:
-        return (
-            "The spectral gap closes over time: relaxation becomes slower, as it does before a "
-            "transition."
-        )
-    if low is not None and low > 0:
-        return "The spectral gap opens over time: relaxation becomes faster."
-    return "The spectral gap shows no significant trend."
+    return {
+        -1: "The spectral gap closes over time: relaxation becomes slower, as it does before a "
+        "transition.",
+        1: "The spectral gap opens over time: relaxation becomes faster.",
+        0: "The spectral gap shows no significant trend.",
+    }[_sign(found.ci)]

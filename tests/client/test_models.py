@@ -317,6 +317,19 @@ class TestPages:
             "trend: a factor of 0.5000>"
         )
 
+    def test_windows_with_coloured_noise_have_correlation_times(self) -> None:
+        document = dict(rolling().document)
+        document["windows"] = [
+            {**window, "correlation_time": {"value": value, "ci": [value / 2, 2 * value]}}
+            for window, value in zip(document["windows"], (0.1, 0.4), strict=True)
+        ]
+        document["correlation_time_trend"] = {"factor": {"value": 4.0}}
+        found = Rolling(document)
+        assert [float(time) for time in found.correlation_times] == [0.1, 0.4]
+        assert list(found.to_frame()["correlation_time_high"]) == [0.2, 0.8]
+        assert "correlation time of the noise 0.100 (0.050 to 0.200)" in repr(found)
+        assert rolling().correlation_times == ()
+
     def test_of_a_model_alone_it_is_not_said_that_it_has_no_law(self) -> None:
         nothing = result(
             {"x": {"x": -1.0}},

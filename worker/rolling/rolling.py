@@ -12,7 +12,9 @@ import numpy as np
 from scipy.special import gammaincc
 
 from worker.identification.data.library import Library
+from worker.identification.errors import SecondOrderDynamics
 from worker.identification.estimation.estimator import identify
+from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.noise_correction import NoiseHandling
 from worker.identification.estimation.problem import Problem
 from worker.identification.findings.finding import Finding
@@ -47,11 +49,26 @@ class Coefficient:
 
 
 @dataclass(frozen=True, slots=True)
+class CorrelationTime:
+    """Correlation time τ of the noise of one window.
+
+    log_time    log τ [log time]; None where there is none
+    std_error   standard error of log τ
+    reason      reason why there is no correlation time
+    """
+
+    log_time: float | None
+    std_error: float | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class WindowModel:
     """Model of one window.
 
-    begin, end     first and last time of the window [time]
-    n_increments   number of increments in it
+    begin, end         first and last time of the window [time]
+    n_increments       number of increments in it
+    correlation_time   that of the noise; None where the noise is white
     """
 
     begin: float
@@ -61,11 +78,12 @@ class WindowModel:
     diffusion: tuple[Coefficient, ...]
     fixed_points: tuple[EstimatedFixedPoint, ...]
     gap: Gap
+    correlation_time: CorrelationTime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """log λ = level + slope · t, by weighted least squares.
+    """Straight line log λ = level + slope · t, or log τ, by weighted least squares.
 
     slope       slope of the line [1/time]; negative where the gap closes
     std_error   standard error of the slope, from the errors of the windows alone
@@ -87,7 +105,7 @@ class Trend:
 
     @property
     def change(self) -> float:
-        """Change of log λ over the span."""
+        """Change of the logarithm over the span."""
         return self.slope * self.span
 
 
@@ -97,6 +115,8 @@ class Rolling:
 
     trend            trend of log λ₁; None with too few windows that share no sample
     trend_reason     reason why there is no trend
+    time_trend       trend of log τ of coloured noise, or None
+    time_reason      reason why there is none; None where the noise is white
     rule             name of the sampling rule
     dt               median sampling interval [time]
     noise_variance   variance of the measurement noise that was corrected for [state²]
@@ -109,6 +129,8 @@ class Rolling:
     dt: float
     noise_variance: float
     findings: tuple[Finding, ...]
+    time_trend: Trend | None = None
+    time_reason: str | None = None
 
 
 def roll(
@@ -130,7 +152,7 @@ def roll(
     bounds : ends of the domain [state]
     """
     identified = identify(problem, rule, noise)
-    check_paths(identified)
+    _check_paths(identified)
     problem = replace(
         problem, instruments=identified.instruments, grid=None, longest_step=identified.longest_step
     )
@@ -160,14 +182,27 @@ def roll(
         )
         for i, fit in enumerate(fits)
     ]
-    trend, reason = _trend(found, windows)
+    trend, reason = gap_trend(found, windows.disjoint())
     variance = float(identified.noise_variances[0]) * scales.unit**2
     findings = (
         *checks_of(problem, identified, windows, fits, noise),
-        *_findings(found, trend),
+        *gap_findings(found, trend),
     )
     name = identified.rule.name
     return Rolling(tuple(found), trend, reason, name, scales.time, variance, findings)
+
+
+def _check_paths(identified: Fit) -> None:
+    """Raise SecondOrderDynamics for a smooth path, with what windows offer for it."""
+    try:
+        check_paths(identified)
+    except SecondOrderDynamics as error:
+        hints = (
+            "Set parameters.dynamics to coloured-noise: the windows then have a drift and a "
+            "correlation time of the noise.",
+            "Or sample more slowly, until increments are uncorrelated.",
+        )
+        raise SecondOrderDynamics(error.message, hints=hints) from error
 
 
 def _coefficients(
@@ -208,18 +243,33 @@ def trend_of(
     return Trend(slope, float(1 / np.sqrt(spread)), float(np.ptp(t)), p_value, len(t))
 
 
-def _trend(found: Sequence[WindowModel], windows: MovingWindows) -> tuple[Trend | None, str | None]:
-    known = [found[i] for i in windows.disjoint() if found[i].gap.std_error]
-    trend = trend_of(
-        [(w.begin + w.end) / 2 for w in known],
-        [w.gap.log_rate for w in known if w.gap.log_rate is not None],
-        [w.gap.std_error for w in known if w.gap.std_error is not None],
-    )
-    few = f"{len(known)} non-overlapping windows have a spectral gap, and a trend needs 4"
+def gap_trend(
+    found: Sequence[WindowModel], windows: Sequence[int]
+) -> tuple[Trend | None, str | None]:
+    """Fit the trend of log λ₁ to windows that share no sample, or say why there is none."""
+    of = [(found[i], found[i].gap.log_rate, found[i].gap.std_error) for i in windows]
+    return line_through(of, "a spectral gap")
+
+
+def line_through(
+    found: Sequence[tuple[WindowModel, float | None, float | None]], what: str
+) -> tuple[Trend | None, str | None]:
+    """Fit the trend of a logarithm with its standard error, or say why there is none.
+
+    Parameters
+    ----------
+    found : windows that share no sample, each with the logarithm and its standard error
+    what : name of the quantity, with its article
+    """
+    known = [(w, y, e) for w, y, e in found if y is not None and e]
+    middles = [(w.begin + w.end) / 2 for w, _, _ in known]
+    trend = trend_of(middles, [y for _, y, _ in known], [e for _, _, e in known])
+    few = f"{len(known)} non-overlapping windows have {what}, and a trend needs 4"
     return trend, None if trend is not None else f"{few}: use shorter windows"
 
 
-def _findings(found: Sequence[WindowModel], trend: Trend | None) -> Iterator[Finding]:
+def gap_findings(found: Sequence[WindowModel], trend: Trend | None) -> Iterator[Finding]:
+    """Yield the warnings about the gap's trend, and about windows without a gap."""
     if trend is not None and abs(trend.z) > SIGNIFICANT:
         factor = float(np.exp(abs(trend.change)))
         closes = trend.slope < 0

@@ -42,11 +42,13 @@ class Gap:
     log_rate    log λ₁ [log 1/time]; None where there is none
     std_error   standard error of log λ₁; None where models within one standard error have no gap
     reason      reason why there is no gap
+    along       half the differences of log λ between the models above and below
     """
 
     log_rate: float | None
     std_error: float | None = None
     reason: str | None = None
+    along: tuple[float, ...] = ()
 
 
 def gaps_of(windows: Sequence[Neighbourhood], observed: Range) -> list[Gap]:
@@ -129,4 +131,5 @@ def _gap(rates: Sequence[float | None]) -> Gap:
     if np.isnan(known).any():
         return Gap(float(known[0]))
     differences = (known[2::2] - known[1::2]) / 2
-    return Gap(float(known[0]), float(np.sqrt(np.sum(differences**2))))
+    error = float(np.sqrt(np.sum(differences**2)))
+    return Gap(float(known[0]), error, along=tuple(differences.tolist()))

@@ -145,13 +145,18 @@ def of_rolling(rolling: Rolling) -> str:
     """Write the spectral gap of the windows, of many evenly spaced ones, its trend and warnings."""
     count = len(rolling.gaps)
     every = -(-count // MOST_ROWS)
-    rows: list[tuple[str, ...]] = [("window", "spectral gap", "interval", "relaxation time", "")]
+    times = rolling.correlation_times
+    noise = ("correlation time", "") if times else ()
+    rows: list[tuple[str, ...]] = [
+        ("window", "spectral gap", "interval", "relaxation time", "", *noise)
+    ]
     for n in range(0, count, every):
         gap, time = rolling.gaps[n], rolling.relaxation_times[n]
         if gap.value is None:
-            rows.append((_window(rolling, n), "–", str(gap), "", ""))
+            rows.append((_window(rolling, n), "–", str(gap), "", "", *("",) * len(noise)))
             continue
-        rows.append((_window(rolling, n), *gap.texts, *time.texts))
+        of_noise = times[n].texts if times else ()
+        rows.append((_window(rolling, n), *gap.texts, *time.texts, *of_noise))
     lines = ["", f"  {in_words(rolling)}", "", *_aligned(rows)]
     if every > 1:
         lines.append(f"(one in {every} of {count} windows; --json prints all)")

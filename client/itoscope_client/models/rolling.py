@@ -58,6 +58,15 @@ class Rolling:
         """Relaxation time 1/λ₁ of each window with its confidence interval [time]."""
         return tuple(estimate_of(window["relaxation_time"]) for window in self._windows)
 
+    @property
+    def correlation_times(self) -> tuple[Estimate, ...]:
+        """Correlation time τ of the noise of each window with its confidence interval [time].
+
+        Empty unless `parameters.dynamics` was `coloured-noise`.
+        """
+        found = (window.get("correlation_time") for window in self._windows)
+        return tuple(estimate_of(time) for time in found if time is not None)
+
     def coefficient(self, term: str, of: str = "drift") -> tuple[Floats, Floats]:
         """Return a term's values in drift or diffusion, (n,), and their standard errors, (n,).
 
@@ -91,6 +100,12 @@ class Rolling:
         return trend
 
     @property
+    def correlation_time_trend(self) -> Mapping[str, Any] | None:
+        """Trend of the noise's correlation time, as `trend`; None unless it was asked for."""
+        trend: Mapping[str, Any] | None = self.document.get("correlation_time_trend")
+        return trend
+
+    @property
     def warnings(self) -> tuple[Mapping[str, Any], ...]:
         """Warnings, each with `code`, `message` and `details`."""
         return tuple(self.document.get("warnings", ()))
@@ -99,7 +114,13 @@ class Rolling:
         """Return every window as a row of a pandas DataFrame. Raises MissingDependency."""
         pandas = needed("pandas", "to_frame()")
         numbers: dict[str, Any] = {"begin": self.begins, "end": self.ends}
-        for name, estimates in (("gap", self.gaps), ("relaxation_time", self.relaxation_times)):
+        for name, estimates in (
+            ("gap", self.gaps),
+            ("relaxation_time", self.relaxation_times),
+            ("correlation_time", self.correlation_times),
+        ):
+            if not estimates:
+                continue
             ends = np.array(
                 [(None, None) if e.ci is None else e.ci for e in estimates], dtype=np.float64
             ).reshape(-1, 2)
@@ -121,4 +142,10 @@ def in_words(rolling: Rolling) -> str:
     span = f"t = {rolling.begins[0]:.4g} to {rolling.ends[-1]:.4g}"
     factor = estimate_of(rolling.trend.get("factor"))
     changed = "" if factor.value is None else f"; trend: a factor of {factor}"
-    return f"{len(rolling.gaps)} windows, {span}; spectral gap {first} to {last}{changed}"
+    said = f"{len(rolling.gaps)} windows, {span}; spectral gap {first} to {last}{changed}"
+    times = rolling.correlation_times
+    if not times:
+        return said
+    factor = estimate_of((rolling.correlation_time_trend or {}).get("factor"))
+    changed = "" if factor.value is None else f"; trend: a factor of {factor}"
+    return f"{said}; correlation time of the noise {times[0]} to {times[-1]}{changed}"

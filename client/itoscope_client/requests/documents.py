@@ -275,7 +275,8 @@ class RollingWindows(TypedDict, total=False):
 class RollingJob(TypedDict, total=False):
     """Fit a window moved along one time series of one variable.
 
-    Coefficients, fixed points and spectral gap are estimated in every window.
+    Coefficients, fixed points and spectral gap are estimated in every window, and the correlation
+    time of the noise where `parameters.dynamics` is `coloured-noise`.
     """
 
     labels: Mapping[str, str]

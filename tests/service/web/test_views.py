@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from datetime import UTC, datetime
+from html import unescape
 from typing import Any
 
 import numpy as np
@@ -520,6 +521,21 @@ def test_a_rolling_result_says_whether_the_gap_closes_and_draws_every_window() -
         rolling(slope=None, ci=None, reason="the time series is too short")
     )
     assert len(views.report(rolling())[0]) < 1_000_000
+
+
+def test_a_rolling_result_of_coloured_noise_shows_its_correlation_time_beside_the_gap() -> None:
+    found = rolling(ci=[-0.06, 0.01])
+    assert isinstance(found.result, RollingResult)
+    document = found.result.model_dump(mode="json")
+    for k, window in enumerate(document["windows"]):
+        window["correlation_time"] = {"value": 0.1 + 0.1 * k, "ci": [0.05, 0.9]}
+    trend = {**document["trend"], "slope": 0.05, "ci": [0.03, 0.07], "factor": {"value": 4.0}}
+    document["correlation_time_trend"] = trend
+    html = result_view(Finished(found.record, RollingResult.model_validate(document)))
+    assert {"plot-gap", "plot-correlation-time"} <= set(re.findall(r'id="(plot-[^"]+)"', html))
+    assert "no significant trend. The noise's correlation time grows" in unescape(html)
+    assert "Ratio of last to first correlation time" in html
+    assert "plot-correlation-time" not in result_view(rolling())
 
 
 def test_a_result_shows_its_record_and_a_path_of_the_model_on_the_same_axes() -> None:
