@@ -62,10 +62,9 @@ def compile_all() -> None:
             answer = pipeline.identify(data, Settings(), say_nothing)
             if passages is None:
                 return
-            analysed = pipeline.analyse(
+            pipeline.analyse_and_compare(
                 answer, data, AnalysisSettings(passages=passages), say_nothing
             )
-            pipeline.compare(answer, data, analysed, say_nothing)
 
     random = np.random.default_rng(0)
     n, dt = 2000, 0.25
@@ -80,6 +79,14 @@ def compile_all() -> None:
         do(states + 0.1 * random.standard_normal(states.shape), dt)
         # An instrument that averages makes the increments persistent.
         do(0.3 * states[:-1] + 0.7 * states[1:], dt, ())
+    # Positions with inertia: the likelihood of one coordinate, and the closed form of two.
+    x, v, h, positions = np.zeros(2), np.zeros(2), dt / 20, np.zeros((n, 2))
+    for i in range(20 * n):
+        v = v - (2 * x + v) * h + np.sqrt(h) * random.standard_normal(2)
+        x = x + v * h
+        positions[i // 20] = x
+    do(positions[:, :1], dt, across)
+    do(positions, dt)
     # Far from the origin terms are distinguished in loops of their own.
     do(1000 + states[:, :1], dt)
 

@@ -32,6 +32,15 @@ def record(dimension: int, *, noise: float = 0.0, uneven: bool = False) -> Traje
     return replace(data, times=data.times + 0.02 * chance.random(len(x))) if uneven else data
 
 
+def positions(dimension: int, noise: float = 0.0) -> Trajectories:
+    """Positions whose velocities are such a record, and relax slowly."""
+    velocities = record(dimension)
+    x = np.zeros_like(velocities.states)
+    for n in range(1, len(x)):
+        x[n] = 0.98 * x[n - 1] + 0.1 * velocities.states[n]
+    return replace(velocities, states=x + noise * np.random.default_rng(2).normal(size=x.shape))
+
+
 SMALL = {"library": {"polynomial_degree": 1}, "kernels": {"count": 12}}
 CASES: dict[str, tuple[Callable[[], Trajectories], dict[str, Any]]] = {
     "powers": (partial(record, 1), {}),
@@ -43,9 +52,9 @@ CASES: dict[str, tuple[Callable[[], Trajectories], dict[str, Any]]] = {
     "noise": (partial(record, 1, noise=0.3), {"measurement_noise": "corrected"}),
     "angle": (partial(record, 1), {"periodic": {"x": 40.0}}),
     "two variables": (partial(record, 2), SMALL),
-    "second order": (partial(record, 1), {"dynamics": "second-order"}),
-    "second order with noise": (
-        partial(record, 2, noise=0.1),
+    "second order": (partial(positions, 1), {"dynamics": "second-order"}),
+    "second order in two coordinates, with noise": (
+        partial(positions, 2, noise=0.01),
         {"dynamics": "second-order", "library": {"polynomial_degree": 1}},
     ),
     "Simpson's rule in two": (partial(record, 2), SMALL | {"sampling_rule": "simpson"}),

@@ -91,6 +91,17 @@ print(json.dumps([before, idle()]))
 """
 
 CALLED_BY_OTHERS = {
+    *(
+        f"worker.identification.second_order.filter._{name}"
+        for name in (
+            "along_coefficients",
+            "derivatives",
+            "linearise",
+            "moments",
+            "slopes",
+            "update",
+        )
+    ),
     "worker.identification.selection.gauss_jordan._add_digits",
     "worker.identification.selection.gauss_jordan._add_product",
     "worker.identification.selection.gauss_jordan._carry",

@@ -45,6 +45,9 @@ QUARTER, MATERIAL, CERTAIN = 0.25, 0.01, 4.0
 """Correlation of neighbouring second differences of a sampled path; the departure from it that
 matters, and its least number of standard errors."""
 
+STEPS_OF_CLOCK = 100_000
+"""Sampling intervals that tell how uneven the clock is."""
+
 LEAST_KICKS = 1e-3
 """Least share of the residuals' mean square that is taken for kicks."""
 
@@ -218,21 +221,38 @@ def first_kicks(problem: SecondOrderProblem) -> tuple[Kicks, Floats]:
     count = max(sums.moments[0, 0], 1.0)
     zero = np.diag(sums.products) / count
     lags = sums.lags[:, :, 1] / sums.lags[:, :, 0].clip(min=1)
-    smooth = lags[:, 2]
-    diffusion, noise = _by_lags(np.column_stack([zero, lags[:, :2]]) - smooth[:, None])
-    errors = np.sqrt(sums.lags[:, 1, 2] / sums.lags[:, 1, 0].clip(min=1) ** 2)
+    factors = _lag_factors(problem)
+    covariances = np.column_stack([zero, lags[:, :2]]) - lags[:, 2:3]
+    diffusion, noise = np.linalg.lstsq(factors, covariances.T, rcond=None)[0]
+    errors = np.sqrt(sums.lags[:, 1, 2]) / sums.lags[:, 1, 0].clip(min=1) / factors[2, 1]
     least = LEAST_KICKS * zero
     return Kicks(np.diag(np.maximum(diffusion, least)), noise.clip(min=0)), errors
 
 
-_LAGS = np.array([[2 / 3, 6.0], [1 / 6, -4.0], [0.0, 1.0]])
-"""Covariances of second differences at lags 0, 1, 2: kicks of unit diffusion, and unit noise."""
+def _lag_factors(problem: SecondOrderProblem) -> Floats:
+    """Compute the covariances of second differences at lags 0, 1 and 2 (S5); (3, 2).
 
-
-def _by_lags(covariances: Floats) -> tuple[Floats, Floats]:
-    """Solve for diffusion and noise (d,) from covariances at lags 0, 1, 2 (d, 3)."""
-    found = np.linalg.lstsq(_LAGS, covariances.T, rcond=None)[0]
-    return found[0], found[1]
+    Columns are those of kicks of unit diffusion and of unit noise, as means over the clock. With
+    steps of one they are ⅔, 1/6, 0 and 6, −4, 1.
+    """
+    data, steps = problem.data, []
+    for start, stop, _ in data.segments.tolist():
+        times = np.asarray(data.times[start : min(stop, start + STEPS_OF_CLOCK)])
+        if len(times) > 4:
+            h = np.diff(times) / problem.space.positions.time
+            steps.append(np.stack([h[:-3], h[1:-2], h[2:-1], h[3:]]))
+        if sum(s.shape[1] for s in steps) > STEPS_OF_CLOCK:
+            break
+    if not steps:
+        return np.array([[2 / 3, 6.0], [1 / 6, -4.0], [0.0, 1.0]])
+    first, second, third, _ = np.concatenate(steps, axis=1)
+    noise = (
+        1 / first**2 + 1 / second**2 + (1 / first + 1 / second) ** 2,
+        -(1 / first + 2 / second + 1 / third) / second,
+        1 / (second * third),
+    )
+    kicks = ((first + second) / 3, second / 6, np.zeros(1))
+    return np.array([[k.mean(), n.mean()] for k, n in zip(kicks, noise, strict=True)])
 
 
 def kicks_of(residuals: ResidualSums, kicks: Kicks) -> Kicks:

@@ -3,9 +3,14 @@
 import numpy as np
 
 from tests.worker.identification.second_order.paths import harmonic
-from worker.identification.data.trajectories import from_arrays
+from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.data.windows import measure_space
-from worker.identification.second_order.estimator import SecondOrderFit, SecondOrderProblem, fit
+from worker.identification.second_order.estimator import (
+    SecondOrderFit,
+    SecondOrderProblem,
+    first_kicks,
+    fit,
+)
 from worker.identification.second_order.phase_space import (
     PhaseSpace,
     force_library,
@@ -93,3 +98,21 @@ def test_diffusion_that_depends_on_position_and_velocity_is_found() -> None:
     assert np.abs(error).max() < 4
     force = found.force[0].estimate
     assert [names[k] for k in force.support] == ["x", "v"]
+
+
+def test_noise_is_measured_right_on_an_uneven_clock() -> None:
+    fine = harmonic(K, GAMMA, A, 0.005, 200_000, 5)
+    rng = np.random.default_rng(3)
+    index = np.cumsum(rng.integers(4, 21, 16_000))
+    index = index[index < len(fine)]
+    data = Trajectories(
+        (fine[index] + 0.01 * rng.standard_normal(len(index)))[:, None],
+        0.005 * index,
+        np.array([[0, len(index), 0]], dtype=np.int64),
+    )
+    space = measure_phase_space(data, measure_space(data, (None,)))
+    problem = SecondOrderProblem(data, space, force_library(space, 3), BIC)
+    kicks, errors = first_kicks(problem)
+    unit = space.positions.units[0] ** 2
+    assert abs(kicks.noise[0] * unit - 1e-4) < 4 * errors[0] * unit
+    assert errors[0] * unit < 2e-5
