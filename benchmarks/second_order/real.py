@@ -36,7 +36,7 @@ ROWS = {
 """File, layout, and what is known."""
 
 
-def rows_of(folder: Path, dynamics: tuple[str, ...] = ("second-order",)) -> Iterator[str]:
+def rows_of(folder: Path, dynamics: tuple[str, ...] = ("auto",)) -> Iterator[str]:
     """Yield what is found in each record, and what is known."""
     for name, (file, layout, known) in ROWS.items():
         if not (folder / file).exists():
