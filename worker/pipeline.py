@@ -8,14 +8,14 @@ from worker.comparison.compare import Comparison
 from worker.comparison.compare import compare as compare_with_data
 from worker.generator.process import DiffusionProcess
 from worker.identification.data.trajectories import Trajectories
+from worker.identification.errors import NotSecondOrder
 from worker.identification.estimation.setup import Settings
 from worker.identification.findings.derived import MODEL_ONLY
-from worker.identification.findings.second_order import about_order, about_velocities, check_order
+from worker.identification.findings.second_order import about_order, check_order, undecided
 from worker.identification.identified_model import IdentifiedModel, identified_model
 from worker.identification.second_order.order import decide_order
 from worker.identification.second_order_model import (
     in_phase_space,
-    rates_of_friction,
     second_order_model,
 )
 from worker.identification.sums.block_sums import Summing, sums_here
@@ -41,14 +41,14 @@ def identify(
         return identified_model(data, settings, report, summing)
     if not auto:
         check_order(order)
-    model = second_order_model(data, settings, report, summing)
-    about = tuple(about_velocities(rates_of_friction(model, data), model.scales.time))
-    if auto and about:
+    try:
+        model = second_order_model(data, settings, report, summing)
+    except NotSecondOrder as error:
+        if not auto:
+            raise
         first = identified_model(data, settings, report, summing)
-        return replace(first, findings=(*about, *first.findings))
-    return replace(
-        model, findings=(*about_order(order, settings.dynamics), *about, *model.findings)
-    )
+        return replace(first, findings=(*undecided(str(error)), *first.findings))
+    return replace(model, findings=(*about_order(order, settings.dynamics), *model.findings))
 
 
 def analyse(

@@ -11,9 +11,16 @@ from worker.identification.data.library import Library
 from worker.identification.data.preconditions import check_independent, check_unwrapped
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.data.windows import measure_space
-from worker.identification.errors import DimensionNotSupported, NoCorrelationTime
+from worker.identification.errors import (
+    DimensionNotSupported,
+    NoCorrelationTime,
+    NotSecondOrder,
+)
 from worker.identification.estimation.setup import Settings
-from worker.identification.findings.second_order import second_order_findings
+from worker.identification.findings.second_order import (
+    about_velocities,
+    second_order_findings,
+)
 from worker.identification.identified_model import (
     N_DRAWS,
     Bounds,
@@ -46,7 +53,8 @@ from worker.progress import Report, creeping
 
 Floats = NDArray[np.float64]
 
-SAMPLES_FOR_FRICTION = 20_000
+SAMPLES_OF_VELOCITIES = 20_000
+"""Samples from which mean friction and memory of the velocities are computed."""
 
 UNDETERMINED = 0.5
 """Relative standard error of the noise's correlation rate from which there is none."""
@@ -68,6 +76,9 @@ def second_order_model(
     problem = second_order_problem(data, settings, report, summing)
     positions, space, library = problem.space.positions, problem.space, problem.library
     found = fit(problem)
+    about = tuple(about_velocities(_friction(problem, found), _memory(problem, found)))
+    if about and settings.dynamics == "auto":
+        raise NotSecondOrder(about[0].message)
     if may_polish(problem):
         found = polish(problem, found)
     noise = coloured_noise(problem, found) if data.dimension == 1 else None
@@ -101,10 +112,11 @@ def second_order_model(
             bounds,
         ),
         draws=_draws(space, library, found, bounds, settings.seed),
-        findings=tuple(
-            second_order_findings(
+        findings=(
+            *about,
+            *second_order_findings(
                 found, problem, noise, residuals, restricted=settings.dynamics == "coloured-noise"
-            )
+            ),
         ),
         residuals=residuals,
         noise_variances=None
@@ -264,12 +276,38 @@ def _draws(
     return DrawnModels(drawn.reshape(N_DRAWS, -1), centre.ravel(), supports, process_at)
 
 
-def rates_of_friction(model: IdentifiedModel, data: Trajectories) -> Floats:
+def _friction(problem: SecondOrderProblem, found: SecondOrderFit) -> Floats:
     """Compute the mean of −∂F/∂v of every coordinate over the record; (d,) [1/time]."""
-    d = model.process.dimension // 2
-    states = in_phase_space(data, model.process.periods, SAMPLES_FOR_FRICTION).states
-    slopes = model.process.drift_jacobian(np.ascontiguousarray(states))
+    space, d = problem.space, problem.space.dimension
+    force = np.stack([s.estimate.internal for s in found.force])
+    process = _process(space, problem.library, force, {}, ((-np.inf, np.inf),) * (2 * d))
+    states = in_phase_space(problem.data, space.state.periods, SAMPLES_OF_VELOCITIES).states
+    slopes = process.drift_jacobian(np.ascontiguousarray(states))
     return np.array([-float(slopes[:, d + i, d + i].mean()) for i in range(d)])
+
+
+def _memory(problem: SecondOrderProblem, found: SecondOrderFit) -> float:
+    """Compute the least correlation of neighbouring mean velocities, without the noise's share."""
+    space, taken = problem.space, 0
+    sums = np.zeros((4, space.dimension))
+    for start, stop, _ in problem.data.segments.tolist():
+        last = min(stop, start + SAMPLES_OF_VELOCITIES)
+        if last - start < 3 or taken > SAMPLES_OF_VELOCITIES:
+            continue
+        states = np.asarray(problem.data.states[start:last], dtype=np.float64)
+        y = unwrapped(states, space.positions.periods) / space.positions.units
+        h = np.diff(np.asarray(problem.data.times[start:last])) / space.positions.time
+        u = np.diff(y, axis=0) / h[:, None]
+        sums += [
+            (u[1:] ** 2 + u[:-1] ** 2).sum(axis=0) / 2,
+            (u[1:] * u[:-1]).sum(axis=0),
+            np.full(space.dimension, (1 / h[1:] ** 2 + 1 / h[:-1] ** 2).sum()),
+            np.full(space.dimension, (1 / (h[1:] * h[:-1])).sum()),
+        ]
+        taken += last - start
+    noise = found.kicks.noise
+    square = sums[0] - noise * sums[2]
+    return float(np.min((sums[1] + noise * sums[3]) / np.where(square > 0, square, np.inf)))
 
 
 def in_phase_space(

@@ -182,7 +182,7 @@ def test_velocities_are_words_of_a_job_only_where_they_are_variables() -> None:
 @pytest.mark.parametrize(
     ("kind", "parameters", "said"),
     [
-        ("rolling", {"dynamics": "second-order"}, "leave parameters.dynamics out"),
+        ("rolling", {"dynamics": "second-order"}, "set parameters.dynamics to coloured-noise"),
         (
             "identification",
             {"dynamics": "second-order", "estimator": "paper", "kernels": {"count": 50}},

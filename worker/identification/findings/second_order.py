@@ -49,33 +49,41 @@ CORRELATED = 0.05
 """Correlation of residuals that is worth naming."""
 
 
-def about_velocities(rates: Floats, step: float) -> Iterator[Finding]:
+def undecided(reason: str) -> Iterator[Finding]:
+    """Say why a record that looks like one of second order is answered in first order."""
+    yield Finding("order-undecided", f"{reason} The model is of first order.")
+
+
+def about_velocities(friction: Floats, memory: float) -> Iterator[Finding]:
     """Warn of velocities that are forgotten within a sampling interval, or never.
 
     Parameters
     ----------
-    rates : (d,) mean friction of each velocity [1/time]
-    step : median sampling interval [time]
+    friction : (d,) mean friction of each velocity [1/time]
+    memory : least correlation of neighbouring mean velocities
     """
-    if not rates.min() > 0:
+    if not friction.min() > 0:
         yield Finding(
             "no-friction",
             "The path is smooth, as one of second order is, but no friction is found in "
             "every velocity, without which none has a stationary distribution.",
-            {"rates": rates.tolist()},
+            {"friction": friction.tolist()},
         )
-    elif rates.max() * step > FORGOTTEN:
+    elif memory < REMEMBERED:
         yield Finding(
             "velocity-not-resolved",
-            f"The velocity is forgotten within {1 / rates.max():.3g}, which is hardly longer than "
-            f"the sampling interval of {step:.3g}: friction and diffusion of a model of second "
-            "order are too small then. Sample faster.",
-            {"rates": rates.tolist(), "step": step},
+            f"Mean velocities in neighbouring sampling intervals are correlated by {memory:.2f} "
+            f"only: where this is less than {REMEMBERED}, friction and diffusion of a model of "
+            "second order come out too small. Sample faster.",
+            {"correlation": memory},
         )
 
 
-FORGOTTEN = 0.7
-"""Sampling interval times friction from which second differences do not resolve the velocity."""
+REMEMBERED = 0.65
+"""Correlation of mean velocities in neighbouring intervals below which friction comes out wrong.
+
+A friction of 0.7 per sampling interval, or six samples in a period, have this one.
+"""
 
 REJECTED = 0.01
 """Probability below which a force is not that of coloured noise."""
