@@ -14,10 +14,7 @@ from worker.identification.findings.derived import MODEL_ONLY
 from worker.identification.findings.second_order import about_order, check_order, undecided
 from worker.identification.identified_model import IdentifiedModel, identified_model
 from worker.identification.second_order.order import decide_order
-from worker.identification.second_order_model import (
-    in_phase_space,
-    second_order_model,
-)
+from worker.identification.second_order_model import in_phase_space, second_order_model
 from worker.identification.sums.block_sums import Summing, sums_here
 from worker.progress import Report
 

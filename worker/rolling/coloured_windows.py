@@ -30,9 +30,8 @@ from worker.identification.second_order.equations import (
     sums_of,
 )
 from worker.identification.second_order.estimator import SecondOrderFit, SecondOrderProblem
-from worker.identification.second_order.windows import edges_as_blocks
 from worker.identification.selection.best_subset import Estimate
-from worker.identification.sums.block_sums import BlockSums
+from worker.identification.sums.block_sums import BlockSums, blocks_between
 from worker.rolling.window_models import Neighbourhood
 from worker.rolling.windows import MovingWindows
 
@@ -186,7 +185,7 @@ class _Windows:
     ) -> "_Windows":
         work = SecondOrderPass(
             problem.data,
-            edges_as_blocks(moving.edges),
+            blocks_between(moving.edges),
             problem.space,
             problem.library,
             found.shape,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil
 
 import numpy as np
@@ -19,10 +20,10 @@ from worker.identification.second_order.equations import (
     window_sums,
 )
 from worker.identification.second_order.phase_space import PhaseSpace
-from worker.identification.second_order.windows import Kicks, Shape, edges_as_blocks, shape_of
+from worker.identification.second_order.windows import Kicks, Shape, shape_of
 from worker.identification.selection.diffusion_terms import choose_up_to
 from worker.identification.selection.support_selection import Criterion, Selected, choose
-from worker.identification.sums.block_sums import Summing, sums_here
+from worker.identification.sums.block_sums import Summing, blocks_between, sums_here
 
 Floats = NDArray[np.float64]
 
@@ -59,7 +60,6 @@ class SecondOrderFit:
     force           components by coordinate
     diffusion       components by pair of velocities
     kicks           mean diffusion of the velocities, and noise of the samples
-    noise_errors    (d,) standard errors of the noise's variances
     shape           shape of the windows
     residuals       residuals of the model
     condition       largest condition number of the designs
@@ -70,7 +70,6 @@ class SecondOrderFit:
     force: tuple[Selected, ...]
     diffusion: dict[tuple[int, int], Selected]
     kicks: Kicks
-    noise_errors: Floats
     shape: Shape
     residuals: ResidualSums
     condition: float
@@ -114,7 +113,7 @@ class SecondOrderProblem:
         every = self.every if every is None else every
         work = SecondOrderPass(
             self.data,
-            edges_as_blocks(block_edges(self.data, N_BLOCKS)),
+            blocks_between(block_edges(self.data, N_BLOCKS)),
             self.space,
             self.library,
             shape,
@@ -153,18 +152,18 @@ def fit(problem: SecondOrderProblem) -> SecondOrderFit:
     if not noisy:
         kicks = replace(kicks, noise=np.zeros(d))
     half = _first_half(problem, kicks) if noisy else 1
-    shape = shape_of(half, noisy=noisy, powers=problem.has_powers)
-    forces, _ = problem.sums(shape, kicks)
+    shape_at = partial(shape_of, noisy=noisy, powers=problem.has_powers)
+    forces, _ = problem.sums(shape_at(half), kicks)
     _check_size(forces, problem.library)
     for _ in range(ROUNDS):
-        force = _force_of(problem, forces, kicks)
-        forces, residuals = problem.sums(shape, kicks, force)
+        shape = shape_at(half)
+        forces, residuals = problem.sums(shape, kicks, _force_of(problem, forces, kicks))
         before, kicks = kicks, kicks_of(residuals, kicks)
         wider = _half(kicks) if noisy else 1
         settled = np.allclose(np.diag(kicks.diffusion), np.diag(before.diffusion), rtol=0.02)
         if settled and abs(wider - half) <= 0.1 * half:
             break
-        half, shape = wider, shape_of(wider, noisy=noisy, powers=problem.has_powers)
+        half = wider
     if not noisy and _is_smoothed(residuals):
         kicks = kicks_of(residuals, replace(kicks, smoothed=True))
         forces, residuals = problem.sums(shape, kicks, _force_of(problem, forces, kicks))
@@ -172,7 +171,7 @@ def fit(problem: SecondOrderProblem) -> SecondOrderFit:
     if problem.every > 1 or local is not None:
         force, kicks = _force_of(problem, forces, kicks), replace(kicks, local=local)
         forces, residuals = problem.sums(shape, kicks, force, every=1)
-    return _selected(problem, forces, residuals, kicks, errors, shape)
+    return _selected(problem, forces, residuals, kicks, shape)
 
 
 def _selected(
@@ -180,7 +179,6 @@ def _selected(
     forces: ForceSums,
     residuals: ResidualSums,
     kicks: Kicks,
-    errors: Floats,
     shape: Shape,
 ) -> SecondOrderFit:
     library, d, n = problem.library, problem.space.dimension, forces.n_windows
@@ -200,7 +198,6 @@ def _selected(
         tuple(force),
         diffusion,
         kicks,
-        errors,
         shape,
         residuals,
         max(e.condition for e in equations),

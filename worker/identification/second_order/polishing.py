@@ -99,7 +99,6 @@ def polish(problem: SecondOrderProblem, found: SecondOrderFit) -> SecondOrderFit
         force=(chosen.force,),
         diffusion={(0, 0): chosen.diffusion},
         kicks=kicks,
-        noise_errors=np.array([0.0 if best.terms.noise is not None else _noise_error(best)]),
         residuals=residuals,
         condition=chosen.equations.condition,
         equations=(chosen.equations,),

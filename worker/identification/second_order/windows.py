@@ -13,7 +13,6 @@ antiderivative is G(x) with G′ = g; all others are integrated from their value
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from math import comb
 
 import numpy as np
@@ -372,8 +371,3 @@ def _power(velocities: Floats, missing: Floats, factors: tuple[int, ...]) -> Flo
         left = tuple(rest[:k] + rest[k + 1 :])
         total = total + missing[:, first, other] * _power(velocities, missing, left)
     return total
-
-
-def edges_as_blocks(edges: Integers) -> Integers:
-    """Return edges (n_blocks + 1,) as blocks (n_blocks, 2)."""
-    return np.array(list(pairwise(edges.tolist())), dtype=np.int64)

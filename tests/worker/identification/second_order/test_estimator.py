@@ -1,10 +1,12 @@
 """Second-order dynamics from positions, against exact paths of the harmonic oscillator."""
 
 import numpy as np
+import pytest
 
 from tests.worker.identification.second_order.paths import harmonic
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.data.windows import measure_space
+from worker.identification.second_order import estimator
 from worker.identification.second_order.estimator import (
     SecondOrderFit,
     SecondOrderProblem,
@@ -116,3 +118,15 @@ def test_noise_is_measured_right_on_an_uneven_clock() -> None:
     unit = space.positions.units[0] ** 2
     assert abs(kicks.noise[0] * unit - 1e-4) < 4 * errors[0] * unit
     assert errors[0] * unit < 2e-5
+
+
+def test_the_window_is_that_of_the_sums_where_rounds_end_before_it_settles(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(estimator, "ROUNDS", 1)
+    record = harmonic(K, GAMMA, A, 0.02, 5000, 3)
+    noisy = record + 0.02 * np.random.default_rng(1).standard_normal(5000)
+    found, _, _ = fitted([noisy], 0.02)
+    assert found.kicks.noise[0] > 0
+    # Residuals are summed up to two lags beyond the whole window.
+    assert found.residuals.lags.shape[1] == 2 * found.shape.half + 2
