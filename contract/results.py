@@ -464,7 +464,7 @@ class Passage(Document):
     stationary distribution restricted to it."""
     kramers: Estimate
     """Eyring–Kramers asymptotic formula for the same passage; for a model of second order in one
-    coordinate Kramers' formula of moderate to strong friction [time]."""
+    coordinate Kramers' formula with the turnover to weak friction [time]."""
     standard_deviation: Estimate | None = None
     """Standard deviation of the first-passage time from one passage to the next [time]. It is
     not the standard error of the mean."""

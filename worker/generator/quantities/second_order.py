@@ -101,9 +101,6 @@ def _is_boltzmann(
     return bool(abs(force.mean()) <= SAME * np.max(np.abs(force)))
 
 
-LOW = 3.0
-"""Energy that a particle at the top of the barrier loses in a turn through the well, in T, below
-which Kramers' formula does not apply: there the time is that of the diffusion of energy."""
 VARIES = 0.05
 """Relative change of friction or temperature on the way above which the formula does not apply."""
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)
@@ -112,7 +109,7 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)
 def kramers_time(
     process: DiffusionProcess, passage: SpatialPassage, fixed: tuple[FixedPoint, ...]
 ) -> Timing:
-    """Return Kramers' time of moderate to strong friction for a passage in x, equation (G63).
+    """Return Kramers' time for a passage in x, with the turnover to weak friction, equation (G63).
 
     Parameters
     ----------
@@ -149,17 +146,22 @@ def kramers_time(
         )
         return Timing(None, Reason(Outcome.NOT_DEFINED, why))
     loss = gamma * _action(process, well, top, height) / temperature
-    if loss < LOW:
-        why = (
-            f"the friction is so low that a turn through the well costs only {loss:.2g} of the "
-            "thermal energy: energy diffuses slowly, and the formula, which takes it to be "
-            "exchanged at once, does not apply"
-        )
-        return Timing(None, Reason(Outcome.NOT_DEFINED, why))
     at_well, at_top = np.sqrt(-stiffness[0]), np.sqrt(stiffness[1])
     growth = np.sqrt(gamma**2 / 4 + at_top**2) - gamma / 2
     log_rate = np.log(growth / at_top * at_well / (2 * np.pi)) - height / temperature
-    return Timing.from_log(-float(log_rate))
+    return Timing.from_log(-float(log_rate) - _log_depletion(loss))
+
+
+def _log_depletion(loss: float) -> float:
+    """Return log A of Mel'nikov and Meshkov (1986), the depletion of the well below the barrier.
+
+    Parameters
+    ----------
+    loss : energy lost in a turn through the well at the barrier's height, in units of T
+    """
+    # With λ = tan(θ)/2 the integral over λ is an average over θ; its logarithmic ends are mild.
+    cosine = np.cos(np.pi / 2 * NODES)
+    return float(WEIGHTS @ np.log(-np.expm1(-loss / (4 * cosine**2)))) / 2
 
 
 def _over_one_barrier(
