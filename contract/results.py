@@ -133,10 +133,11 @@ class Model(Document):
     domain: dict[str, Interval] = {}
     """Declared bounds of the variables [state]."""
     order: Literal[1, 2] = 1
-    """1: dX = b(X) dt + σ(X) dW of the recorded variables. 2: positions were recorded, and their
-    velocities are variables, too: dx = v dt, dv = F(x, v) dt + σ(x, v) dW. The variables are then
-    x and v; in several coordinates x, y, … and vx, vy, …. The force F is the drift of a velocity
-    [state/time²], the diffusion that of the velocities [state²/time³]."""
+    """1: dX = b(X) dt + σ(X) dW of the recorded variables. 2: the variables are positions and then
+    their velocities, dx = v dt, dv = F(x, v) dt + σ(x, v) dW. Where positions alone were recorded,
+    they are x and v; in several coordinates x, y, … and vx, vy, …. Recorded velocities keep the
+    names of their columns. The force F is the drift of a velocity [state/time²], the diffusion
+    that of the velocities [state²/time³]."""
     coloured_noise: ColouredNoise | None = None
     """Drift and noise, if `dynamics` is `coloured-noise`."""
     convention: str = "Itô; diffusion a = σσᵀ = 2D"
@@ -884,6 +885,12 @@ class IdentificationResult(ModelResult):
     """Checks of the model against the data."""
     observed: Observed | None = None
     """The data, for plotting beside the model."""
+
+    @property
+    def recorded(self) -> tuple[str, ...]:
+        """Variables of the model that were recorded; the velocities of positions may not be."""
+        columns = {variable["name"] for variable in self.data.variables}
+        return tuple(name for name in self.model.drift if name in columns)
 
 
 class GeneratorResult(ModelResult):

@@ -208,7 +208,8 @@ def in_words(
             if after is not before:
                 changes[name] = after
         if isinstance(value, Model):
-            changes["symbols"] = dict((symbols if value.order == 2 else symbols.recorded).symbols)
+            said = {*symbols.recorded.symbols, *value.drift}
+            changes["symbols"] = {n: s for n, s in symbols.symbols.items() if n in said}
         return value.model_copy(update=changes) if changes else value
     if isinstance(value, dict) and any(isinstance(inside, Document) for inside in value.values()):
         return {k: in_words(v, symbols, periods, given) for k, v in value.items()}  # type: ignore[return-value]

@@ -1,13 +1,13 @@
 """Time scales of a model, with intervals from the covariance of its coefficients."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar.terms import names_in_phase_space, variable_name
+from grammar.terms import variable_name
 from worker.generator.analysis import Analysis, GeneratorReport, analysis
 from worker.generator.errors import GeneratorError
 from worker.generator.line.domain.positive_diffusion import narrowed_to_positive
@@ -16,6 +16,7 @@ from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.outcomes import Outcome, Reason
 from worker.generator.quantities.passages import Passage, SpatialPassage
 from worker.generator.quantities.regions import Pair, Place, Region
+from worker.generator.quantities.second_order import is_in_one_coordinate
 from worker.generator.uncertainty.confidence_intervals import confidence_intervals
 from worker.generator.uncertainty.intervals import Intervals
 from worker.identification.checks.transitions import (
@@ -94,8 +95,8 @@ def analyse_process(
     passages, committors = (
         [(_place(a, names), _place(b, names)) for a, b in pairs]
         for pairs in (
-            (_crossing(pair, names) for pair in asked.passages),
-            (_sides(pair, names) for pair in asked.committors),
+            (_crossing(pair, names, process) for pair in asked.passages),
+            (_sides(pair, names, process) for pair in asked.committors),
         )
     )
     return analysis(
@@ -111,7 +112,11 @@ def analyse_process(
 def analyse_model(
     model: IdentifiedModel, data: Trajectories, asked: AnalysisSettings, report: Report
 ) -> Analysed:
-    """Analyse an identified model and the models drawn around it."""
+    """Analyse an identified model and the models drawn around it.
+
+    Places that are points have the record's variables, in its order.
+    """
+    asked = _in_order(asked, model.columns)
     one = model.process.dimension == 1
     try:
         if one:
@@ -153,6 +158,20 @@ def analyse_model(
         found.solution,
         transitions,
     )
+
+
+def _in_order(asked: AnalysisSettings, columns: tuple[int, ...]) -> AnalysisSettings:
+    """Put points of a record's variables into the order of the model's."""
+
+    def point(place: Any) -> Any:
+        known = isinstance(place, tuple | list) and len(place) == len(columns)
+        return tuple(place[c] for c in columns) if known else place
+
+    passages, committors = (
+        tuple((point(a), point(b)) for a, b in pairs)
+        for pairs in (asked.passages, asked.committors)
+    )
+    return replace(asked, passages=passages, committors=committors)
 
 
 def _passages(generator: GeneratorReport) -> tuple[Passage | SpatialPassage, ...]:
@@ -222,28 +241,32 @@ def _written(place: Place, variables: Sequence[str]) -> str:
     return ", ".join(ends)
 
 
-def _crossing(pair: tuple[Any, Any], variables: Sequence[str]) -> tuple[Any, Any]:
+def _crossing(
+    pair: tuple[Any, Any], variables: Sequence[str], process: DiffusionProcess
+) -> tuple[Any, Any]:
     """Return the places of a passage; of a position and its velocity two numbers are positions.
 
     The path starts at rest, and arrives where it first crosses the other number at any velocity.
     """
-    if not _are_positions(pair, variables):
+    if not _are_positions(pair, process):
         return pair
-    return (pair[0], 0.0), _sides(pair, variables)[1]
+    return (pair[0], 0.0), _sides(pair, variables, process)[1]
 
 
-def _sides(pair: tuple[Any, Any], variables: Sequence[str]) -> tuple[Any, Any]:
+def _sides(
+    pair: tuple[Any, Any], variables: Sequence[str], process: DiffusionProcess
+) -> tuple[Any, Any]:
     """Return the regions beyond two positions at any velocity; other places as they are."""
-    if not _are_positions(pair, variables):
+    if not _are_positions(pair, process):
         return pair
     below, above = {variables[0]: (None, min(pair))}, {variables[0]: (max(pair), None)}
     return (below, above) if pair[0] < pair[1] else (above, below)
 
 
-def _are_positions(pair: tuple[Any, Any], variables: Sequence[str]) -> bool:
+def _are_positions(pair: tuple[Any, Any], process: DiffusionProcess) -> bool:
     """Return whether two places are numbers, and the variables a position and its velocity."""
     numbers = all(isinstance(place, int | float) for place in pair)
-    return numbers and tuple(variables) == names_in_phase_space(1)
+    return numbers and is_in_one_coordinate(process)
 
 
 def _place(place: Any, variables: Sequence[str]) -> Place:

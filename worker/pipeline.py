@@ -13,6 +13,7 @@ from worker.identification.estimation.setup import Settings
 from worker.identification.findings.derived import MODEL_ONLY
 from worker.identification.findings.second_order import about_order, check_order, undecided
 from worker.identification.identified_model import IdentifiedModel, identified_model
+from worker.identification.recorded_velocity_model import recorded_velocity_model
 from worker.identification.second_order.order import decide_order
 from worker.identification.second_order_model import in_phase_space, second_order_model
 from worker.identification.sums.block_sums import Summing, sums_here
@@ -31,6 +32,10 @@ def identify(
     # A sampling rule and a structure of the tensor are of first order: they were asked for by name.
     named = settings.sampling_rule != "auto" or settings.diffusion_structure != "full"
     auto = settings.dynamics == "auto"
+    if settings.estimator != "paper" and settings.dynamics in ("auto", "second-order"):
+        recorded = recorded_velocity_model(data, settings, report, summing)
+        if recorded is not None:
+            return recorded
     if settings.dynamics == "first-order" or (auto and named) or settings.estimator == "paper":
         return identified_model(data, settings, report, summing)
     order = decide_order(data, settings.periods_in(data.dimension))
@@ -46,6 +51,16 @@ def identify(
         first = identified_model(data, settings, report, summing)
         return replace(first, findings=(*undecided(str(error)), *first.findings))
     return replace(model, findings=(*about_order(order, settings.dynamics), *model.findings))
+
+
+def states_of(model: IdentifiedModel, data: Trajectories) -> Trajectories:
+    """Return a record in its model's variables: of second order, positions and velocities.
+
+    Velocities that were not recorded are secants, for what is drawn and compared.
+    """
+    if model.order == 1:
+        return data
+    return in_phase_space(data, model.process.periods, model.columns)
 
 
 def analyse(
@@ -65,14 +80,16 @@ def compare(
 
 
 def analyse_and_compare(
-    model: IdentifiedModel, data: Trajectories, asked: AnalysisSettings, report: Report
+    model: IdentifiedModel, states: Trajectories, asked: AnalysisSettings, report: Report
 ) -> tuple[Analysed | None, Comparison]:
-    """Analyse a model and compare it with its data; no analysis if only the model is asked for."""
+    """Analyse a model and compare it with its data; no analysis if only the model is asked for.
+
+    states   record in the model's variables; see `states_of`
+    """
     if asked.model_only:
         return None, Comparison(reason=MODEL_ONLY)
-    data = in_phase_space(data, model.process.periods) if model.order == 2 else data
-    analysed = analyse(model, data, asked, report)
-    return analysed, compare(model, data, analysed, report)
+    analysed = analyse(model, states, asked, report)
+    return analysed, compare(model, states, analysed, report)
 
 
 def analyse_terms(

@@ -75,8 +75,9 @@ def surveyed(seed: int) -> Row:
     try:
         with threadpool_limits(1), np.errstate(all="ignore"):
             answer = pipeline.identify(record.data, settings_of(parameters), lambda *_: None)
+            states = pipeline.states_of(answer, record.data)
             analysed, comparison = pipeline.analyse_and_compare(
-                answer, record.data, analysis_settings_of(asked), lambda *_: None
+                answer, states, analysis_settings_of(asked), lambda *_: None
             )
             assert analysed is not None
             curves = plot_data.of_answer(answer, record.data, analysed.generator, 0.95).curves

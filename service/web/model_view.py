@@ -120,6 +120,9 @@ def equations(result: ModelResult) -> list[mathml.Equation]:
         made += mathml.coloured_equations(next(iter(drift)), result.model.coloured_noise.drift)
     for pair, component in result.model.diffusion.items():
         one, _, other = pair.partition(",")
+        # A position has no noise of its own.
+        if {one, other} & set(velocities.values()):
+            continue
         if one == other or any(t.active and t.value for t in component.terms):
             where = tuple(drift) if alone else ()
             made.append(mathml.diffusion_equation(pair, component, where=where))

@@ -69,10 +69,11 @@ def _with_residuals(result: IdentificationResult) -> bool:
 def _with_tests(result: IdentificationResult) -> bool:
     """Return whether the estimator tests what its model leaves out.
 
-    The paper's does not, nor does that of second order.
+    The paper's does not, nor does that of positions alone.
     """
     of_paper = result.provenance.parameters.get("estimator") == "paper"
-    return _with_residuals(result) and result.model.order == 1 and not of_paper
+    of_all = len(result.recorded) == len(result.model.drift)
+    return _with_residuals(result) and of_all and not of_paper
 
 
 def _with_later_times(result: IdentificationResult) -> bool:

@@ -106,13 +106,13 @@ def compare(
         return Comparison((), (), distance, sample.share, reason, findings)
     # Secants are no velocities: over two sampling intervals they hold a third of the kicks between,
     # and a right double well of second order failed the test.
+    recorded = answer.n_recorded
     tests = (
         ()
-        if answer.order == 2
+        if recorded < len(answer.drift)
         else tuple(lag_tests(sample, prediction, longest, _first_lag(answer, sample.step)))
     )
     slow = sample if relaxation is None else thinned(data, sample.step, relaxation, most)
-    recorded = answer.process.dimension // answer.order
     autocorrelations = tuple(
         _autocorrelations(slow, prediction, generator, relaxation, scales[0].duration)
     )[:recorded]
@@ -245,13 +245,13 @@ def _total_variation(
             if edges is not None:
                 histogram = Histogram(np.histogram(x, edges)[0].astype(float), edges)
         return total_variation_on_the_line(histogram, generator.stationary)
-    if answer.order == 2:
+    if answer.n_recorded < len(answer.drift):
         return total_variation_of_positions(sample.states, generator.stationary)
     return total_variation_in_the_plane(sample.states, answer.process.periods, generator.stationary)
 
 
 def _not_tested(answer: IdentifiedModel, scales: Scales) -> str:
-    if answer.order == 2:
+    if answer.n_recorded < len(answer.drift):
         return (
             "conditional means of positions depend on velocities, which were not recorded; the "
             "autocorrelation of the positions is compared"

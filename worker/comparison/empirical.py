@@ -83,6 +83,7 @@ def observe(
     most: int = MOST,
     noise: Sequence[float] = (),
     order: int = 1,
+    recorded: int | None = None,
 ) -> Observed:
     """Return histograms and moments of up to `most` samples.
 
@@ -94,7 +95,8 @@ def observe(
     step : median sampling interval of the record [time]
     most : number of samples used at most
     noise : variances of the measurement noise, where the model was corrected for it [state²]
-    order : order of the model; of order 2, the record's variables are positions and velocities
+    order : order of the model; of order 2, the variables are positions and velocities
+    recorded : number of variables that were recorded; the others are secants of these. None: all
     """
     periods = process.periods
     x, dx, dt = _increments(data, step, periods, most)
@@ -107,10 +109,12 @@ def observe(
     )
     starts = np.isfinite(dt)
     variances = np.array(noise, dtype=np.float64) if noise else np.zeros(len(where))
+    # A position that its velocity moves has no noise.
+    first_noisy = len(where) - len(where) // order
     residuals = tuple(
         _second_residuals(x, dx, dt, process, variances)
-        if order == 2
-        else _residuals(x[starts], dx[starts], dt[starts], process, variances)
+        if recorded is not None and recorded < len(where)
+        else _residuals(x[starts], dx[starts], dt[starts], process, variances)[first_noisy:]
     )
     moments, edges, counts = None, None, None
     if len(where) == 1:

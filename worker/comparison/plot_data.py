@@ -193,7 +193,15 @@ def of_answer(
         ends[0] = circle
     variances = answer.noise_variances or {}
     noise = [max(variances.get(name, 0.0), 0.0) for name in answer.drift]
-    observed = observe(data, process, ends, scales[0].time, noise=noise, order=answer.order)
+    observed = observe(
+        data,
+        process,
+        ends,
+        scales[0].time,
+        noise=noise,
+        order=answer.order,
+        recorded=answer.n_recorded,
+    )
     drawn = _model(process, ends, answer.draws, confidence, answer.order)
     return replace(drawn, observed=observed)
 

@@ -86,7 +86,7 @@ def selection_of(answer: IdentifiedModel) -> results.Selection:
 def diagnostics_of(answer: IdentifiedModel, comparison: Comparison) -> results.Diagnostics:
     """Write how far the answer can be trusted, by variable where there are several."""
     # A velocity is no variable of the record, and has neither noise of its own nor other names.
-    several = len(answer.drift) > answer.order
+    several = answer.n_recorded > 1
     coverage = answer.coverage
     variances = answer.noise_variances
     moments = answer.residuals

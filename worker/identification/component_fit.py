@@ -111,6 +111,11 @@ def component_of(
     )
 
 
+def known_velocity(name: str, factor: float = 1.0) -> ComponentFit:
+    """Return the drift of a position, which is its velocity: nothing is estimated."""
+    return ComponentFit((TermFit(name, factor, active=True),), "known", ())
+
+
 def _estimates_of(selected: Selected, term: int, factor: float) -> Iterator[CoefficientEstimate]:
     """Yield the estimates of a term's coefficient on all supports that have it [data's units]."""
     for alternative in selected.supports:

@@ -51,7 +51,12 @@ from worker.progress import Report
 
 if TYPE_CHECKING:
     pass
-from worker.identification.component_fit import ComponentFit, component_of, sparse_component
+from worker.identification.component_fit import (
+    ComponentFit,
+    component_of,
+    known_velocity,
+    sparse_component,
+)
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -125,6 +130,8 @@ class IdentifiedModel:
                       was not tested
     order             2 where the velocities of the recorded positions are variables, too
     coloured_noise    drift and noise, where the force was restricted to those of coloured noise
+    columns           column of the record that each variable is, in their order; () where they are
+                      the record's own, or positions and velocities that were not recorded
     coverage          data under each kernel; None where there are no kernels
     """
 
@@ -144,6 +151,12 @@ class IdentifiedModel:
     misfit: Misfit | None = None
     order: Literal[1, 2] = 1
     coloured_noise: ColouredNoiseFit | None = None
+    columns: tuple[int, ...] = ()
+
+    @property
+    def n_recorded(self) -> int:
+        """Number of variables that were recorded; the first ones."""
+        return len(self.drift) // (1 if self.columns else self.order)
 
     @property
     def scales(self) -> Scales:
@@ -157,7 +170,11 @@ class IdentifiedModel:
 
 
 def identified_model(
-    data: Trajectories, settings: Settings, report: Report, summing: Summing = sums_here
+    data: Trajectories,
+    settings: Settings,
+    report: Report,
+    summing: Summing = sums_here,
+    velocities: Mapping[int, tuple[int, float]] | None = None,
 ) -> IdentifiedModel:
     """Identify drift and diffusion of a record. Raises IdentificationError.
 
@@ -168,8 +185,10 @@ def identified_model(
     report : receives the progress
     summing : takes the sums over all the data, here or in several processes, with the same result
         to the last bit
+    velocities : variables whose drift is known, each with the variable that is its velocity and
+        the factor of it
     """
-    problem = problem_of(data, settings, report, summing)
+    problem = problem_of(data, settings, report, summing, velocities)
     bounds = settings.bounds_in(data.dimension)
     if settings.estimator == "paper":
         model = _by_paper(problem, settings.threshold, bounds)
@@ -238,7 +257,10 @@ def _model_of_problem(problem: Problem, settings: Settings, n_draws: int) -> Ide
     choice = fit.choice
     return IdentifiedModel(
         drift={
-            v: component(fit.drift[p], fit.coarse[0][p], to_drift[p]) for p, v in enumerate(names)
+            v: known_velocity(names[problem.velocities[p][0]], problem.velocities[p][1])
+            if p in problem.velocities
+            else component(fit.drift[p], fit.coarse[0][p], to_drift[p])
+            for p, v in enumerate(names)
         },
         diffusion={
             f"{names[p]},{names[q]}": component(

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.checks.residuals import ResidualMoments
-from worker.identification.component_fit import ComponentFit, TermFit, component_of
+from worker.identification.component_fit import component_of, known_velocity
 from worker.identification.data.library import Library
 from worker.identification.data.preconditions import check_independent, check_unwrapped
 from worker.identification.data.trajectories import Trajectories
@@ -18,6 +18,7 @@ from worker.identification.errors import (
 )
 from worker.identification.estimation.setup import Settings
 from worker.identification.findings.second_order import (
+    REJECTED,
     about_velocities,
     second_order_findings,
 )
@@ -56,6 +57,10 @@ Floats = NDArray[np.float64]
 SAMPLES_OF_VELOCITIES = 20_000
 """Samples from which mean friction and memory of the velocities are computed."""
 
+UNLIKE = 0.25
+"""Mean square of the difference of a force from that of coloured noise, in its own, from which it
+is another one."""
+
 UNDETERMINED = 0.5
 """Relative standard error of the noise's correlation rate from which there is none."""
 
@@ -84,7 +89,7 @@ def second_order_model(
     noise = coloured_noise(problem, found) if data.dimension == 1 else None
     if settings.dynamics == "coloured-noise":
         noise = _checked(noise, data.dimension)
-        found = restricted(problem, found, noise)
+        found = _of_coloured_noise(problem, found, noise)
     d, names = space.dimension, space.names
     component = partial(
         component_of, coarse=None, library=library, method=settings.criterion.method, order=1
@@ -95,7 +100,7 @@ def second_order_model(
     residuals = {names[d + i]: _moments(found, i) for i in range(d)}
     return IdentifiedModel(
         drift={
-            **{names[i]: _velocity(names[d + i]) for i in range(d)},
+            **{names[i]: known_velocity(names[d + i]) for i in range(d)},
             **{
                 names[d + i]: component(found.force[i], factor=float(to_force[i])) for i in range(d)
             },
@@ -181,6 +186,32 @@ def _checked(noise: ColouredNoise | None, dimension: int) -> ColouredNoise:
     return noise
 
 
+def _of_coloured_noise(
+    problem: SecondOrderProblem, found: SecondOrderFit, noise: ColouredNoise
+) -> SecondOrderFit:
+    """Restrict the force to that of coloured noise. Raises NoCorrelationTime.
+
+    No f and no correlation time have the force of an oscillator, whose rates are not real: the
+    nearest f was larger than its motion.
+    """
+    forced = restricted(problem, found, noise)
+    states = in_phase_space(
+        problem.data, problem.space.state.periods, most=SAMPLES_OF_VELOCITIES
+    ).states
+    free, other = (
+        _process_of_force(problem, each).drift(np.ascontiguousarray(states))[:, 1]
+        for each in (found, forced)
+    )
+    if noise.p_value < REJECTED and np.mean((free - other) ** 2) > UNLIKE * np.mean(free**2):
+        raise NoCorrelationTime(
+            "The force is not that of coloured noise: with the nearest f and correlation time it "
+            "is another one, as of an oscillator, whose two rates are not real. The record has no "
+            "correlation time of the noise.",
+            hints=("Set parameters.dynamics to second-order.",),
+        )
+    return forced
+
+
 def _in_units(
     noise: ColouredNoise, found: SecondOrderFit, space: PhaseSpace, settings: Settings
 ) -> ColouredNoiseFit:
@@ -208,11 +239,6 @@ def _error_of_mean(found: SecondOrderFit) -> float:
     square = float(found.residuals.products[0, 0]) / n
     overlap = 1 + 2 * float(((lags / square) ** 2).sum())
     return float(found.kicks.diffusion[0, 0] * np.sqrt(2 * overlap / n))
-
-
-def _velocity(name: str) -> ComponentFit:
-    """Return the drift of a position, which is its velocity: nothing is estimated."""
-    return ComponentFit((TermFit(name, 1.0, active=True),), "known", ())
 
 
 def _moments(found: SecondOrderFit, coordinate: int) -> ResidualMoments:
@@ -276,12 +302,18 @@ def _draws(
     return DrawnModels(drawn.reshape(N_DRAWS, -1), centre.ravel(), supports, process_at)
 
 
+def _process_of_force(problem: SecondOrderProblem, found: SecondOrderFit) -> SymbolicSystem:
+    """Make the process of positions and velocities without noise."""
+    open_ends = ((-np.inf, np.inf),) * (2 * problem.space.dimension)
+    force = np.stack([s.estimate.internal for s in found.force])
+    return _process(problem.space, problem.library, force, {}, open_ends)
+
+
 def _friction(problem: SecondOrderProblem, found: SecondOrderFit) -> Floats:
     """Compute the mean of −∂F/∂v of every coordinate over the record; (d,) [1/time]."""
     space, d = problem.space, problem.space.dimension
-    force = np.stack([s.estimate.internal for s in found.force])
-    process = _process(space, problem.library, force, {}, ((-np.inf, np.inf),) * (2 * d))
-    states = in_phase_space(problem.data, space.state.periods, SAMPLES_OF_VELOCITIES).states
+    process = _process_of_force(problem, found)
+    states = in_phase_space(problem.data, space.state.periods, most=SAMPLES_OF_VELOCITIES).states
     slopes = process.drift_jacobian(np.ascontiguousarray(states))
     return np.array([-float(slopes[:, d + i, d + i].mean()) for i in range(d)])
 
@@ -311,16 +343,22 @@ def _memory(problem: SecondOrderProblem, found: SecondOrderFit) -> float:
 
 
 def in_phase_space(
-    data: Trajectories, periods: tuple[float | None, ...], most: int = 2_000_000
+    data: Trajectories,
+    periods: tuple[float | None, ...],
+    columns: tuple[int, ...] = (),
+    most: int = 2_000_000,
 ) -> Trajectories:
     """Add velocities to positions: central secants, for what is drawn and compared.
 
     Parameters
     ----------
-    data : positions
+    data : positions; velocities with them, if these were recorded
     periods : period of each variable that is an angle [state], else None; those of velocities too
+    columns : columns of positions and of their velocities, if these were recorded
     most : samples of the record that are used at most, in stretches spread over it
     """
+    if columns and columns == tuple(range(data.dimension)):
+        return data
     total = int((data.segments[:, 1] - data.segments[:, 0]).sum())
     every, size, taken = max(1, -(-total // most)), 16_384, 0
     states, times, segments = [], [], []
@@ -331,12 +369,16 @@ def in_phase_space(
                 continue
             x = np.asarray(data.states[first:last], dtype=np.float64)
             t = np.asarray(data.times[first:last], dtype=np.float64)
-            turned = unwrapped(x, periods[: x.shape[1]])
-            v = (turned[2:] - turned[:-2]) / (t[2:] - t[:-2])[:, None]
-            states.append(np.column_stack([x[1:-1], v]))
-            times.append(t[1:-1])
-            segments.append((taken, taken + len(v), trajectory))
-            taken += len(v)
+            if columns:
+                x = x[:, columns]
+            else:
+                turned = unwrapped(x, periods[: x.shape[1]])
+                v = (turned[2:] - turned[:-2]) / (t[2:] - t[:-2])[:, None]
+                x, t = np.column_stack([x[1:-1], v]), t[1:-1]
+            states.append(x)
+            times.append(t)
+            segments.append((taken, taken + len(x), trajectory))
+            taken += len(x)
     return Trajectories(
         np.concatenate(states), np.concatenate(times), np.array(segments, dtype=np.int64)
     )

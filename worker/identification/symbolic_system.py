@@ -3,7 +3,7 @@
 Polynomials of one and of several variables are evaluated in one compiled loop each.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations_with_replacement
@@ -119,6 +119,18 @@ class Field:
         """Evaluate at states (n, d); (n,)."""
         return Fields((self,))(x)[:, 0]
 
+    def in_order(self, variables: Sequence[int]) -> "Field":
+        """Return the function of the variables in another order."""
+        c = self.coordinates
+        coordinates = Coordinates(
+            tuple(c.variables[i] for i in variables),
+            tuple(c.origins[i] for i in variables),
+            tuple(c.units[i] for i in variables),
+            tuple(c.phases[i] for i in variables),
+        )
+        powers = {tuple(e[i] for i in variables): value for e, value in self.powers.items()}
+        return Field(coordinates, powers, self.trees)
+
     def derivative(self, variable: int) -> "Field":
         """Differentiate with respect to a variable."""
         coordinates = self.coordinates
@@ -207,6 +219,15 @@ class SymbolicSystem:
     def drift_jacobian(self, x: Floats) -> Floats:
         """Evaluate ∂b_i/∂x_j at states (n, d); (n, d, d)."""
         return self._slopes(x).reshape(len(x), self.dimension, self.dimension)
+
+    def in_order(self, variables: Sequence[int]) -> "SymbolicSystem":
+        """Return the process with its coordinates in another order."""
+        return SymbolicSystem(
+            tuple(self.b[i].in_order(variables) for i in variables),
+            tuple(tuple(self.a[i][j].in_order(variables) for j in variables) for i in variables),
+            tuple(self.domain[i] for i in variables),
+            tuple(self.periods[i] for i in variables),
+        )
 
     @cached_property
     def _drift(self) -> Fields:

@@ -13,7 +13,6 @@ from worker.documents.curves import curves_document, field_document, observed_do
 from worker.documents.model import data_of, diagnostics_of, model_of, selection_of
 from worker.documents.results import all_findings, generator_of, provenance_of, warning_of
 from worker.identification.identified_model import IdentifiedModel
-from worker.identification.second_order_model import in_phase_space
 from worker.identification.sums.block_sums import Summing
 from worker.jobs.parameters import analysis_settings_of, settings_of
 from worker.jobs.sources import Record
@@ -33,12 +32,10 @@ def compute(job: IdentificationJob, record: Record, report: Report, summing: Sum
     """Identify a model, analyse it and compare it with the data. Raises IdentificationError."""
     answer = pipeline.identify(record.data, settings_of(job.parameters), report, summing)
     asked = analysis_settings_of(job.analysis)
-    analysed, comparison = pipeline.analyse_and_compare(answer, record.data, asked, report)
+    states = pipeline.states_of(answer, record.data)
+    analysed, comparison = pipeline.analyse_and_compare(answer, states, asked, report)
     generator = None if analysed is None else analysed.generator
-    drawn = record.data
-    if answer.order == 2:
-        drawn = in_phase_space(drawn, answer.process.periods)
-    seen = plot_data.of_answer(answer, drawn, generator, job.analysis.confidence)
+    seen = plot_data.of_answer(answer, states, generator, job.analysis.confidence)
     return Identified(answer, analysed, comparison, seen)
 
 

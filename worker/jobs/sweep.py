@@ -70,7 +70,8 @@ def sweep(
         report_part = _part_of(report, done, len(sets))
         try:
             answer = pipeline.identify(data, sets[number], report_part, sum_cache)
-            analysis = pipeline.analyse_and_compare(answer, data, asked, report_part)
+            states = pipeline.states_of(answer, data)
+            analysis = pipeline.analyse_and_compare(answer, states, asked, report_part)
             found[number] = SweepEntry(answer, *analysis)
         except (IdentificationError, GeneratorError) as error:
             found[number] = error

@@ -62,8 +62,9 @@ def compile_all() -> None:
             answer = pipeline.identify(data, Settings(), say_nothing)
             if passages is None:
                 return
+            seen = pipeline.states_of(answer, data)
             pipeline.analyse_and_compare(
-                answer, data, AnalysisSettings(passages=passages), say_nothing
+                answer, seen, AnalysisSettings(passages=passages), say_nothing
             )
 
     random = np.random.default_rng(0)

@@ -115,6 +115,7 @@ class ModelDocument:
         diffusion = [
             f"a_{index_of(pair)} = {part['expression']}"
             for pair, part in model["diffusion"].items()
+            if not self.velocities.keys() & set(pair.split(","))
         ]
         return (*drift, *diffusion)
 

@@ -38,13 +38,14 @@ def path_plots(
     """
     simulation = _simulation(result, preview)
     names = list(result.model.drift)
-    positions = names[: len(names) // result.model.order]
+    recorded = result.recorded if isinstance(result, IdentificationResult) else ()
+    positions = recorded or names[: len(names) // result.model.order]
     for k, name in enumerate(positions[:MOST_VARIABLES]):
         across = Axis("time", units.time)
         up = Axis(units.label(name), units.of_variable(name))
         record = None if record_of is None else record_of(name)
         if record is not None and isinstance(result, IdentificationResult):
-            low, high = result.data.range[k]
+            low, high = _ranges(result)[name]
             margin = 0.1 * (high - low) or 1.0
             # The same for both, so that they can be compared.
             up = replace(up, range=(low - margin, high + margin))
@@ -103,20 +104,26 @@ def _like_the_record(
         if count < 1:
             continue
         first = stretch.first or stretch.low
-        # Velocities were not recorded: a path begins at rest.
+        # Where velocities were not recorded, a path begins at rest.
         start = [first[name][0] if name in first else 0.0 for name in names]
         stretches.append({"begin": begin, "steps": count, "bins": min(bins, count), "start": start})
         steps += count
     mean = result.diagnostics.measurement_noise_variance or 0.0
     variances = result.diagnostics.measurement_noise_variances
-    seen = names[: len(names) // result.model.order]
+    seen = _ranges(result)
     noise = [max(variances.get(name, mean), 0.0) if name in seen else 0.0 for name in names]
     finer = min(max(USUAL_STEPS // max(steps, 1), 1), FINEST)
     found = {"stretches": stretches, "step": step, "finer": finer, "noise": noise}
     known = {} if result.observed is None else result.observed.histograms
-    reach = [known[name].edges if name in known else (0.0, 1.0) for name in names[len(seen) :]]
-    ends = [*result.data.range, *((edges[0], edges[-1]) for edges in reach)]
+    drawn = {name: (bins.edges[0], bins.edges[-1]) for name, bins in known.items()}
+    ends = [seen.get(name) or drawn.get(name, (0.0, 1.0)) for name in names]
     return found | {"scales": [high - low or 1.0 for low, high in ends]}
+
+
+def _ranges(result: IdentificationResult) -> dict[str, tuple[float, float]]:
+    """Return the smallest and largest value of each recorded variable [state]."""
+    names = (str(variable["name"]) for variable in result.data.variables)
+    return dict(zip(names, result.data.range, strict=True))
 
 
 def _alone(result: ModelResult) -> dict[str, Any] | None:

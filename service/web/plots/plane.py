@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from contract.curves import DriftField, JointBins
-from contract.results import Committor, ModelResult, Stationary
+from contract.results import Committor, IdentificationResult, ModelResult, Stationary
 from service.web.numbers import Units, plain
 from service.web.plots.dynamics import place
 from service.web.plots.model import confidence_of, histogram, observed_of
@@ -60,13 +60,13 @@ def _maps(result: ModelResult, units: Units, variables: Sequence[str]) -> Iterat
     summary += _highest(stationary, result) if with_density and stationary is not None else ""
     for p in result.generator.fixed_points:
         summary += f" A{' stable' if p.stable else 'n unstable'} fixed point is at {place(p.at)}."
-    note = SECANTS if joint is None and observed is not None and result.model.order == 2 else ""
+    note = "" if joint is not None or observed is None else _about_velocities(result)
     yield Plot("density-and-drift", title, *axes, layers.made, summary, note, square=True)
     if joint is not None:
         layers = Layers()
         _samples(layers, joint)
         said = f"Two-dimensional histogram of the samples of {variables[0]} and {variables[1]}."
-        note = SECANTS if result.model.order == 2 else ""
+        note = _about_velocities(result)
         title = "Density of the data"
         yield Plot("density-of-data", title, *axes, layers.made, said, note, square=True)
     if stationary is not None and stationary.current is not None and with_density:
@@ -74,6 +74,12 @@ def _maps(result: ModelResult, units: Units, variables: Sequence[str]) -> Iterat
     known = [committor for committor in result.generator.committors if len(committor.grid) == 2]
     for number, committor in enumerate(known[:FEW_COMMITTORS], start=1):
         yield _committor(number, committor, result, axes, points)
+
+
+def _about_velocities(result: ModelResult) -> str:
+    """Say what velocities of the data are that were not recorded."""
+    recorded = isinstance(result, IdentificationResult) and len(result.recorded)
+    return SECANTS if recorded and recorded < len(result.model.drift) else ""
 
 
 def _heat(layers: Layers, stationary: Stationary | None, *, with_interval: bool = False) -> None:
@@ -183,7 +189,7 @@ def _marginals(result: ModelResult, units: Units, variables: Sequence[str]) -> I
             up = Axis("density", units.density(name))
             title = f"Stationary density of {name}"
             seen = layers.made[0]["kind"] == "bars" and name in units.positions
-            note = SECANTS if seen else ""
+            note = _about_velocities(result) if seen else ""
             yield Plot(f"density-{name}", title, across, up, layers.made, said, note)
 
 

@@ -1,6 +1,7 @@
 """Jobs of second order: positions, or terms of positions and velocities → the document."""
 
 import math
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,11 +16,12 @@ from contract.jobs import GeneratorJob, IdentificationJob
 from contract.kinds import JOB_REQUEST
 from contract.results import GeneratorResult, IdentificationResult
 from contract.symbols import faults_of_words, in_words, job_in_standard_names, symbols_of_dataset
-from tests.worker.identification.second_order.paths import harmonic
+from tests.worker.identification.second_order.paths import harmonic, harmonic_states
 from worker import pipeline
 from worker.analysis import AnalysisSettings, analyse_process
 from worker.generator.quantities.regions import Region
 from worker.identification.data.trajectories import from_arrays
+from worker.identification.errors import NoCorrelationTime, NotSecondOrder
 from worker.identification.estimation.setup import Settings
 from worker.identification.second_order_model import in_phase_space
 from worker.identification.sums.block_sums import sums_here
@@ -141,7 +143,8 @@ def test_a_model_is_compared_with_positions_not_with_secants() -> None:
     record, other = (from_arrays([x], DT) for x in states)
     settings = Settings(dynamics="second-order", polynomial_degree=1)
     model = pipeline.identify(record, settings, quiet)
-    analysed, found = pipeline.analyse_and_compare(model, record, AnalysisSettings(), quiet)
+    states = pipeline.states_of(model, record)
+    analysed, found = pipeline.analyse_and_compare(model, states, AnalysisSettings(), quiet)
     assert analysed is not None
     assert analysed.generator.ergodic
     assert found.findings == ()
@@ -157,11 +160,94 @@ def test_a_model_is_compared_with_positions_not_with_secants() -> None:
     assert [f.code for f in stiffer.findings] == ["autocorrelation"]
 
 
+RECORDED = harmonic_states(K, GAMMA, A, DT, N, 1)
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["x first", "v first"])
+def test_recorded_velocities_give_a_model_of_second_order(order: tuple[int, int]) -> None:
+    columns = tuple(np.array(["Position", "Velocity"])[list(order)])
+    found = identified(columns, RECORDED[:, order], 3, "auto")
+    model, (x, v) = found.model, tuple(np.array(["x", "y"])[list(order)])
+    assert model.order == 2
+    assert tuple(model.drift) == found.recorded == (x, v)
+    assert model.symbols == {x: "Position", v: "Velocity"}
+    assert [w.code for w in found.warnings] == ["velocity-recognised"]
+    assert "Velocity is the velocity of Position" in found.warnings[0].message
+    # dx = v dt is known, dv = F dt + σ dW fitted at the state.
+    assert model.drift[x].expression == "1*Velocity" or model.drift[x].expression == "Velocity"
+    assert all(term.std_error is None for term in model.drift[x].terms)
+    terms = {t.term: t for t in model.drift[v].terms if t.active}
+    assert set(terms) == {x, v}
+    for term, truth in ((x, -K), (v, -GAMMA)):
+        assert terms[term].std_error is not None
+        assert abs(terms[term].value - truth) < 4 * terms[term].std_error
+    assert [k for k, a in model.diffusion.items() if a.expression != "0"] == [f"{v},{v}"]
+    assert len(model.diffusion) == 3
+    assert found.observed is not None
+    assert set(found.observed.histograms) == {x, v}
+    assert set(found.observed.residuals) == {v}
+
+
+def test_recorded_velocities_are_analysed_and_compared_as_velocities() -> None:
+    asked = AnalysisSettings(passages=((-0.3, 0.3),), committors=(((-0.3, 0.0), (0.3, 0.0)),))
+    settings, record = Settings(polynomial_degree=1), from_arrays([RECORDED[:, ::-1]], DT)
+    model = pipeline.identify(record, settings, quiet)
+    analysed, compared = pipeline.analyse_and_compare(
+        model, pipeline.states_of(model, record), asked, quiet
+    )
+    assert analysed is not None
+    oscillation = analysed.generator.fixed_points[0].oscillation
+    assert oscillation is not None
+    assert oscillation.angular_frequency == pytest.approx(math.sqrt(K), rel=0.1)
+    (passage,) = analysed.generator.between
+    assert passage.start == (-0.3, 0.0)
+    # Velocities that were recorded are compared, too.
+    assert {test.variable for test in compared.chapman_kolmogorov} == {0, 1}
+    assert compared.findings == ()
+
+
+def test_what_is_no_whole_phase_space_stays_of_first_order() -> None:
+    beside = np.cumsum(np.random.default_rng(0).standard_normal(N))
+    for states, factor in (
+        (np.column_stack([RECORDED, beside]), 1.0),
+        (RECORDED * [1, 1000.0], 0.001),
+    ):
+        model = pipeline.identify(from_arrays([states], DT), Settings(polynomial_degree=1), quiet)
+        assert model.order == 1
+        assert model.drift["x"].active() == {"y": factor}
+        assert "velocity-recognised" in {f.code for f in model.findings}
+        assert not model.diffusion["x,x"].active()
+        assert not model.diffusion["x,y"].active()
+
+
+def test_first_order_by_name_fits_the_drift_of_a_position_as_well() -> None:
+    settings = Settings(dynamics="first-order", polynomial_degree=1)
+    model = pipeline.identify(from_arrays([RECORDED], DT), settings, quiet)
+    assert model.order == 1
+    assert [f.code for f in model.findings] == ["degenerate-diffusion"]
+    assert model.drift["x"].method == "bic"
+
+
+def test_the_hint_about_computed_velocities_works() -> None:
+    x = RECORDED[:, :1]
+    settings = Settings(polynomial_degree=1)
+    both = from_arrays([np.column_stack([x, np.gradient(x[:, 0], DT)])], DT)
+    said = pipeline.identify(both, settings, quiet).findings[0]
+    assert said.code == "velocity-from-positions"
+    assert "Name x alone in layout.state_columns" in said.message
+    with pytest.raises(NotSecondOrder, match="y was computed from x") as refused:
+        pipeline.identify(both, replace(settings, dynamics="second-order"), quiet)
+    assert "Name x alone in layout.state_columns" in refused.value.hints[0]
+    assert pipeline.identify(from_arrays([x], DT), settings, quiet).order == 2
+
+
 def test_an_oscillator_has_no_coloured_noise_and_says_so() -> None:
     states = harmonic(16.0, 0.2, A, DT, N, 1)[:, None]
-    found = identified(("x",), states, 2, "coloured-noise")
     # Its force has no two real rates, of which one could be the noise's.
-    assert {w.code for w in found.warnings} == {"not-coloured-noise"}
+    with pytest.raises(NoCorrelationTime, match="not that of coloured noise"):
+        identified(("x",), states, 2, "coloured-noise")
+    # The hint works.
+    assert identified(("x",), states, 2, "second-order").model.order == 2
 
 
 def test_velocities_are_words_of_a_job_only_where_they_are_variables() -> None:

@@ -1,7 +1,7 @@
 """Walk over the windows of several variables, in chunks."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -52,6 +52,17 @@ class Space:
     def time(self) -> float:
         """Median sampling interval [time]."""
         return self.scales[0].time
+
+    def at_rest(self, variables: Sequence[int]) -> "Space":
+        """Return the space with the origins of these variables at zero.
+
+        With a power of two for a unit such a variable is an internal function to the last bit.
+        """
+        scales = list(self.scales)
+        for i in variables:
+            unit = 2.0 ** np.ceil(np.log2(max(map(abs, scales[i].bulk))))
+            scales[i] = replace(scales[i], origin=0.0, unit=float(unit))
+        return replace(self, scales=tuple(scales))
 
     def internal(self, states: Floats) -> Floats:
         """Convert states (n, d) to internal coordinates, angles to [−1, 1]."""

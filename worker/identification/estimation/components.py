@@ -11,7 +11,13 @@ from worker.identification.checks.residuals import Residuals
 from worker.identification.data.library import Library
 from worker.identification.estimation.fit import Coarse, Solution
 from worker.identification.estimation.joint_regression import NoiseLine
-from worker.identification.estimation.problem import Problem, Shares, completed, components_of
+from worker.identification.estimation.problem import (
+    Problem,
+    Shares,
+    completed,
+    components_of,
+    velocity_of,
+)
 from worker.identification.regression import NormalEquations
 from worker.identification.selection.best_subset import Estimate, estimate_on
 from worker.identification.selection.diffusion_terms import choose_up_to, estimate_up_to
@@ -119,6 +125,9 @@ def solve(problem: Problem, equations: Equations, v: Any, *, briefly: bool = Fal
     condition = 0.0
     drift = []
     for p, name in enumerate(names):
+        if p in problem.velocities:
+            drift.append(velocity_of(problem, p))
+            continue
         problem.tell(f"choosing the terms of the drift of {name}")
         found = equations.of_drift(p, v)
         by_other = None if other is None else equations.of_drift(p, v, other)
@@ -182,7 +191,9 @@ def re_estimated(problem: Problem, equations: Equations, v: Any, model: Solution
     if not equations.n_windows:
         return undetermined
     drift = [
-        estimate_on(equations.of_drift(p, v), problem.library, s.estimate.support)
+        s.estimate
+        if p in problem.velocities
+        else estimate_on(equations.of_drift(p, v), problem.library, s.estimate.support)
         for p, s in enumerate(model.drift)
     ]
     known = [estimate for estimate in drift if estimate is not None]

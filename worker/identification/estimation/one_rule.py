@@ -58,9 +58,15 @@ def judged(problem: Problem, equations: Equations, v: Any, plain: Fit | None) ->
         equations = equations.with_double_step()
     solution = solve(problem, equations, v)
     residuals = equations.residuals(solution)
-    noise_free = residuals.noise_free() if plain is None else plain.noise_free
+    noise_free = (
+        tuple(sorted({*residuals.noise_free(), *problem.velocities}))
+        if plain is None
+        else plain.noise_free
+    )
     drift = tuple(
-        simplest(s, equations.of_drift(p, v), problem.library) if p in noise_free else s
+        simplest(s, equations.of_drift(p, v), problem.library)
+        if p in noise_free and p not in problem.velocities
+        else s
         for p, s in enumerate(solution.drift)
     )
     coarse = coarse_coefficients(problem, equations, v, replace(solution, drift=drift))

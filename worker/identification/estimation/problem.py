@@ -1,7 +1,7 @@
 """The identification problem: data, library, instruments, and the components of the tensor."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numba as nb
@@ -101,6 +101,7 @@ class Problem:
     edges              sample numbers at which blocks begin, and the end; None: by default
     summing            function that takes the sums over all the data
     tell               function that is told the next step; an error that it raises ends the fit
+    velocities         velocity of each variable whose drift is known to be one, and its factor
     """
 
     data: Trajectories
@@ -120,6 +121,7 @@ class Problem:
     edges: Integers | None = None
     summing: Summing = sums_here
     tell: Callable[[str], None] = _tell_nobody
+    velocities: Mapping[int, tuple[int, float]] = field(default_factory=dict)
 
     @property
     def scales(self) -> Scales:
@@ -167,8 +169,36 @@ def components_of(problem: Problem) -> dict[Pair, Shares]:
     return {
         pair: {pair: 1.0}
         for pair in pairs_of(d)
-        if problem.structure == "full" or pair[0] == pair[1]
+        if (problem.structure == "full" or pair[0] == pair[1])
+        and not set(pair) & set(problem.velocities)
     }
+
+
+def velocity_of(problem: Problem, p: int) -> Selected:
+    """Return the drift of a variable whose velocity is another: nothing is estimated.
+
+    Parameters
+    ----------
+    problem : problem that names the velocity
+    p : number of the variable
+    """
+    library, space = problem.library, problem.space
+    velocity, factor = problem.velocities[p]
+    exponents = tuple(int(i == velocity) for i in range(library.dimension))
+    # The velocity's origin is zero, so that it is an internal function: T_1 of its coordinate.
+    internal = np.zeros(library.internal_size)
+    in_internal = factor * float(space.units[velocity] / space.units[p]) * space.time
+    internal[library.internal_exponents.index(exponents)] = in_internal
+    term = library.exponents.index(exponents)
+    known = replace(
+        _empty(library),
+        support=(term,),
+        internal=internal,
+        raw=np.array([factor * space.time / space.units[p]]),
+        std_error=np.zeros(1),
+        covariance=np.zeros((1, 1)),
+    )
+    return Selected(known, (), ())
 
 
 def completed(

@@ -78,7 +78,11 @@ class Settings:
 
 
 def problem_of(
-    data: Trajectories, settings: Settings, report: Report, summing: Summing = sums_here
+    data: Trajectories,
+    settings: Settings,
+    report: Report,
+    summing: Summing = sums_here,
+    velocities: Mapping[int, tuple[int, float]] | None = None,
 ) -> Problem:
     """Make scales, library and instruments for these data. Raises IdentificationError.
 
@@ -88,11 +92,15 @@ def problem_of(
     settings : settings of the identification
     report : receives the progress
     summing : takes the sums over all the data
+    velocities : variables whose drift is known, each with the variable that is its velocity and
+        the factor of it
     """
+    velocities = velocities or {}
     _check_estimator(data, settings)
     check_independent(data)
     periods = settings.periods_in(data.dimension)
     space = measure_space(data, periods)
+    space = space.at_rest([velocity for velocity, _ in velocities.values()])
     check_unwrapped(data, space)
     _check_samples(data, space)
     report(0.15, "identifying", "summing over the increments")
@@ -145,6 +153,7 @@ def problem_of(
         settings.diffusion_degree,
         summing=summing,
         tell=creeping(report),
+        velocities=velocities,
     )
     return (
         problem if settings.kernel_count is not None else choose_instruments(problem, instruments)

@@ -40,7 +40,7 @@ def findings(fit: Fit, problem: Problem, noise: NoiseHandling) -> Iterator[Findi
     problem : problem that it solves
     noise : treatment of measurement noise; `none` says that there is none
     """
-    yield from no_noise(fit)
+    yield from no_noise(fit, problem)
     yield from no_drift(fit, problem.library)
     yield from undecided_terms(fit, problem.library)
     yield from state_dependent_steps(fit)

@@ -22,10 +22,10 @@ MATERIAL_NOISE = 0.05
 """Share of the diffusion from which noise that is not excluded is worth a warning."""
 
 
-def no_noise(fit: Fit) -> Iterator[Finding]:
+def no_noise(fit: Fit, problem: Problem) -> Iterator[Finding]:
     """Warn of variables whose increments contain no noise of their own."""
-    names = [variable_name(p) for p in fit.noise_free]
-    if (len(fit.raw) == 1 and fit.raw[0].is_deterministic) or len(names) == len(fit.raw):
+    names = [variable_name(p) for p in fit.noise_free if p not in problem.velocities]
+    if (len(fit.raw) == 1 and fit.raw[0].is_deterministic) or len(fit.noise_free) == len(fit.raw):
         share = max(m.squares[0] / m.squares[1] if m.squares[1] else 0.0 for m in fit.raw)
         yield Finding(
             "no-noise",

@@ -1,16 +1,18 @@
 """Warnings about a model of second order."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar.terms import variable_name
 from worker.identification.checks.residuals import SIGNIFICANT, ResidualMoments
 from worker.identification.errors import NotSecondOrder
 from worker.identification.findings.finding import Finding
 from worker.identification.second_order.coloured_noise import ColouredNoise
 from worker.identification.second_order.estimator import SecondOrderFit, SecondOrderProblem
 from worker.identification.second_order.order import Order
+from worker.identification.second_order.recorded_velocities import RecordedVelocity
 
 Floats = NDArray[np.float64]
 
@@ -43,6 +45,80 @@ def about_order(order: Order, dynamics: str) -> Iterator[Finding]:
         )
     elif order.order is None:
         yield Finding("order-undecided", order.reason, details)
+
+
+def velocities_recognised(
+    pairs: Sequence[RecordedVelocity], *, second_order: bool
+) -> Iterator[Finding]:
+    """Say which variables are the velocities of others, and what follows.
+
+    Parameters
+    ----------
+    pairs : velocities that were recorded
+    second_order : whether the model is of second order
+    """
+    named = [(variable_name(p.position), variable_name(p.velocity), p) for p in pairs]
+    said = [
+        f"{v} is the velocity of {x}"
+        if p.factor == 1
+        else f"{_number(p)} times {v} is the velocity of {x}"
+        for x, v, p in named
+    ]
+    message = (
+        f"The velocity is recognised: {', and '.join(said)}. The increments of a position are the "
+        "integral of its velocity, to rounding and to what happens between samples. So the drift "
+        "of a position is known, and it has no noise of its own (a degenerate, singular diffusion "
+        "tensor; a hypoelliptic process): neither was fitted."
+    )
+    scaled = [(v, p) for _, v, p in named if p.factor != 1]
+    if second_order:
+        message += " The model is of second order, of positions and velocities as recorded."
+    elif scaled:
+        message += " " + " ".join(
+            f"Multiply {v} by {_number(p)}, so that it is in the unit of the position over that "
+            "of time,"
+            for v, p in scaled
+        )
+        message += " for a model of second order, with its friction and frequencies."
+    yield Finding(
+        "velocity-recognised",
+        message,
+        {
+            "velocities": {x: v for x, v, _ in named},
+            "factors": {x: p.factor for x, _, p in named},
+            "factor_errors": {x: p.error for x, _, p in named},
+        },
+    )
+
+
+def about_secants(pairs: Sequence[RecordedVelocity]) -> Iterator[Finding]:
+    """Warn of velocities that were computed from the positions."""
+    named = [(variable_name(p.position), variable_name(p.velocity)) for p in pairs]
+    yield Finding(
+        "velocity-from-positions",
+        f"{_and(f'{v} was computed from {x}' for x, v in named)}: each value is a difference of "
+        "neighbouring positions, a mean over sampling intervals and not the velocity at an "
+        "instant. Force, friction and diffusion that are fitted to such velocities are biased, "
+        f"and measurement noise of the positions adds to them. {alone(pairs)}",
+        {"velocities": dict(named)},
+    )
+
+
+def alone(pairs: Sequence[RecordedVelocity]) -> str:
+    """Say what to do with velocities that were computed from the positions."""
+    positions = _and(variable_name(p.position) for p in pairs)
+    return (
+        f"Name {positions} alone in layout.state_columns, and leave parameters.dynamics out: "
+        "force, friction and kicks are then fitted to positions, without velocities."
+    )
+
+
+def _number(pair: RecordedVelocity) -> str:
+    return f"{pair.factor:.4g}"
+
+
+def _and(words: Iterable[str]) -> str:
+    return " and ".join(words)
 
 
 CORRELATED = 0.05

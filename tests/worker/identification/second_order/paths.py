@@ -1,4 +1,4 @@
-"""Positions of the harmonic oscillator, exact, and of others by short steps."""
+"""Paths of the harmonic oscillator, exact, and of others by short steps."""
 
 from collections.abc import Callable
 
@@ -13,6 +13,13 @@ def harmonic(
     stiffness: float, friction: float, diffusion: float, dt: float, n: int, seed: int
 ) -> Floats:
     """Sample positions of dx = v dt, dv = −(k x + γ v) dt + σ dW from its stationary law; (n,)."""
+    return harmonic_states(stiffness, friction, diffusion, dt, n, seed)[:, 0]
+
+
+def harmonic_states(
+    stiffness: float, friction: float, diffusion: float, dt: float, n: int, seed: int
+) -> Floats:
+    """Sample positions and velocities of the same; (n, 2)."""
     generator = np.array([[0.0, 1.0], [-stiffness, -friction]])
     a = np.diag([0.0, diffusion])
     # Van Loan's block exponential has the step and the covariance of its noise.
@@ -21,9 +28,9 @@ def harmonic(
     noise = np.linalg.cholesky(step @ block[:2, 2:] + 1e-18 * np.eye(2))
     rng = np.random.default_rng(seed)
     state = np.sqrt(diffusion / 2 / friction) * rng.standard_normal(2) / [np.sqrt(stiffness), 1]
-    out, normal = np.empty(n), rng.standard_normal((n, 2))
+    out, normal = np.empty((n, 2)), rng.standard_normal((n, 2))
     for i in range(n):
-        out[i] = state[0]
+        out[i] = state
         state = step @ state + noise @ normal[i]
     return out
 
