@@ -46,6 +46,10 @@ QUARTER, MATERIAL, CERTAIN = 0.25, 0.01, 4.0
 """Correlation of neighbouring second differences of a sampled path; the departure from it that
 matters, and its least number of standard errors."""
 
+VANISHING, LACKING = 0.05, 0.75
+"""Correlation of neighbours up to which they have none, and share of a noise's covariance two steps
+apart below which it is none: of 60 records by Euler's rule one is called noisy."""
+
 STEPS_OF_CLOCK = 100_000
 """Sampling intervals that tell how uneven the clock is."""
 
@@ -210,7 +214,9 @@ def first_kicks(problem: SecondOrderProblem) -> tuple[Kicks, Floats]:
     """Estimate kicks and noise from second differences alone, and the noise's standard errors.
 
     Neighbouring second differences have the covariances c₀ = ⅔a + 6s², c₁ = a/6 − 4s² and
-    c₂ = s², each less c₃, which smooth forces leave (equation S5).
+    c₂ = s², each less c₃, which smooth forces leave (equation S5). A record that was simulated with
+    steps as long as its sampling interval has c₁ = c₂ = 0: where c₁ vanishes, and c₂ is less than
+    three quarters of what this noise has, there is none.
     """
     d = problem.space.dimension
     none = Kicks(np.zeros((d, d)), np.zeros(d))
@@ -221,6 +227,8 @@ def first_kicks(problem: SecondOrderProblem) -> tuple[Kicks, Floats]:
     factors = _lag_factors(problem)
     covariances = np.column_stack([zero, lags[:, :2]]) - lags[:, 2:3]
     diffusion, noise = np.linalg.lstsq(factors, covariances.T, rcond=None)[0]
+    unlike = covariances[:, 2] < LACKING * factors[2, 1] * noise
+    noise = np.where(unlike & (np.abs(covariances[:, 1]) < VANISHING * zero), 0.0, noise)
     errors = np.sqrt(sums.lags[:, 1, 2]) / sums.lags[:, 1, 0].clip(min=1) / factors[2, 1]
     least = LEAST_KICKS * zero
     return Kicks(np.diag(np.maximum(diffusion, least)), noise.clip(min=0)), errors

@@ -120,6 +120,24 @@ def test_noise_is_measured_right_on_an_uneven_clock() -> None:
     assert errors[0] * unit < 2e-5
 
 
+def test_steps_of_an_integrator_are_no_noise() -> None:
+    rng, steps = np.random.default_rng(1), np.empty(20_000)
+    x, v = 0.5, 0.0
+    for i, kick in enumerate(np.sqrt(0.4 * 0.05) * rng.standard_normal(20_000)):
+        steps[i] = x
+        x, v = x + v * 0.05, v + (x - x**3 - 0.5 * v) * 0.05 + kick
+    found, _, space = fitted([steps], 0.05)
+    assert not found.kicks.noise.any()
+    assert found.kicks.smoothed
+    a = found.kicks.diffusion[0, 0] * space.to_diffusion[0, 0]
+    # Sums of neighbours have √(6/n) of the diffusion for an error.
+    assert abs(a / 0.4 - 1) < 4 * np.sqrt(6 / 20_000) + 0.01
+    # Noise of the same c₀ is still noise.
+    positions = harmonic(K, GAMMA, A, 0.05, 20_000, 1)
+    positions += np.sqrt(A * 0.05**3 / 24) * rng.standard_normal(20_000)
+    assert fitted([positions], 0.05)[0].kicks.noise.any()
+
+
 def test_the_window_is_that_of_the_sums_where_rounds_end_before_it_settles(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
