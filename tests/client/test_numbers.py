@@ -23,7 +23,7 @@ def test_so_are_their_constants(name: str) -> None:
 def test_an_estimate_at_the_end_of_its_interval_is_said_to_be() -> None:
     assert of_client.with_interval(0.0, (0.0, 0.041)) == (
         "0",
-        "0.000 to 0.041 (the estimate is its lower end)",
+        "0.000 to 0.041 (0 by the terms that were chosen, not by other likely ones)",
     )
     assert of_client.with_interval(2.0, (1.0, 2.0))[1].endswith("(the estimate is its upper end)")
     assert of_client.with_interval(0.01, (0.0, 0.041)) == ("0.010", "0.000 to 0.041")

@@ -52,7 +52,7 @@ def with_interval(
     """Write `13.1` and `10.0 to 17.9`; the second text is empty if there is no interval.
 
     All three numbers end at the second significant digit of half the interval's width. An estimate
-    that so written is an end of its interval is said to be.
+    that so written is an end of its interval is said to be, and one that is exactly 0, why.
     """
     if value is None or ci is None or (ci[0] is None and ci[1] is None):
         return plain(value), ""
@@ -70,6 +70,9 @@ def with_interval(
     power, middle = power_of_ten(exponent), text(value)
     end = {text(high): "upper", text(low): "lower"}.get(middle)
     said = f" (the estimate is its {end} end)" if end else ""
+    # By symmetry, or because a term is missing: the other models have further terms.
+    if end and not value:
+        said = " (0 by the terms that were chosen, not by other likely ones)"
     # Zero needs no power of ten.
     shown = middle + power if middle.strip("0.") else "0"
     return shown, f"{text(low)} to {text(high)}{power}{said}"

@@ -8,6 +8,7 @@ from scipy.stats import multivariate_normal
 
 from contract.generator import ModelTerms
 from worker.generator.analysis import analyse, analysis
+from worker.generator.linear.process import linear_view
 from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.outcomes import (
     BROWNIAN,
@@ -72,6 +73,20 @@ def test_entropy_production_of_a_turning_force_is_its_closed_form() -> None:
     still = analyse(linear([[-2, 1], [1, -3]], [[0.7, 0], [0, 0.7]])).stationary
     assert isinstance(still, MultivariateDistribution)
     assert still.entropy_production == pytest.approx(0, abs=1e-12)
+
+
+def test_a_mean_of_zero_is_zero_wherever_the_process_is_looked_at() -> None:
+    spring = linear([[0, 1], [-4.0614, -0.9516]], [[0, 0], [0, 1]])
+    for middle in np.random.default_rng(0).normal(size=(20, 2)):
+        seen = linear_view(spring, middle, np.ones(2))
+        assert seen is not None
+        assert not seen.mean.any()
+    # Negative control: a small push is no rounding error.
+    pushed = linear_view(
+        linear([[0, 1], [-4, -1]], [[0, 0], [0, 1]], [0.0, 1e-9]), np.ones(2), np.ones(2)
+    )
+    assert pushed is not None
+    assert pushed.mean[0] == pytest.approx(2.5e-10, rel=1e-4)
 
 
 def test_rates_are_all_sums_of_the_jacobians() -> None:

@@ -41,8 +41,10 @@ class LinearProcess:
 
     @property
     def mean(self) -> FloatArray:
-        """Mean m (d,) [state]; defined where J is regular."""
-        return np.asarray(self.origin - np.linalg.solve(self.jacobian, self.push))
+        """Mean m (d,) [state]; defined where J is regular. What is zero to rounding is zero."""
+        away = np.linalg.solve(self.jacobian, self.push)
+        mean, rounding = self.origin - away, 64 * np.finfo(float).eps
+        return np.where(np.abs(mean) < rounding * (np.abs(self.origin) + np.abs(away)), 0.0, mean)
 
     @property
     def second_order(self) -> bool:

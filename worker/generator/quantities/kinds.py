@@ -98,6 +98,8 @@ def _exp_diagonal(values: FloatArray) -> FloatArray:
 
 
 NUMBER = Kind(_same, _same)
+NOT_NEGATIVE = Kind(_same, _not_negative)
+"""Number whose surface may err below zero."""
 COVARIANCE = Kind(_log_diagonal, _exp_diagonal)
 """Matrix with positive numbers on its diagonal."""
 PLACE = Kind(_same, _same, unit="state")

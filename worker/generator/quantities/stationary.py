@@ -9,6 +9,7 @@ from worker.generator.process import FloatArray, read_only
 from worker.generator.quantities.kinds import (
     COVARIANCE,
     DENSITY,
+    NOT_NEGATIVE,
     NUMBER,
     PLACE,
     POSITIVE_CURVE,
@@ -70,7 +71,7 @@ class MultivariateDistribution:
     reasons: tuple[Reason, ...] = ()
     current: FloatArray | None = None
     circulation: Annotated[float | None, NUMBER] = None
-    entropy_production: Annotated[float | None, NUMBER] = None
+    entropy_production: Annotated[float | None, NOT_NEGATIVE] = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
