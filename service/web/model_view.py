@@ -62,7 +62,10 @@ def _columns(result: ModelResult) -> dict[str, str]:
         if (column := v.get("column")) not in (None, v["name"]) and column is not None
     }
     velocities = sentences.positions_of(result.model)
-    return columns | {v: f"the velocity of {x}" for v, x in velocities.items()}
+    for v, x in velocities.items():
+        said = f"the velocity of {x}"
+        columns[v] = f"{columns[v]}, {said}" if v in columns else said
+    return columns
 
 
 def groups_of(result: ModelResult) -> list[PlotGroup]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from contract import curves, results
 from contract.datasets import DatasetPreview
-from service.web.model_view import equations, figures, general_equation, plots_of
+from service.web.model_view import equations, figures, general_equation, model_view, plots_of
 from service.web.plots.paths import path_plots
 from service.web.sentences import units_of_result
 from service.web.tables import tables
@@ -66,6 +66,49 @@ def result() -> results.IdentificationResult:
     found = oscillator().result
     assert isinstance(found, results.IdentificationResult)
     return found
+
+
+def recorded() -> results.IdentificationResult:
+    """The same with a column v, which comes first."""
+    found = result()
+    columns = (
+        {"name": "v", "column": "speed", "unit": "mm/s"},
+        {"name": "Arm", "column": "Arm", "unit": "mm"},
+    )
+    data = found.data.model_copy(update={"variables": columns, "range": ((-3.0, 5.0), (-1.0, 1.0))})
+    return found.model_copy(update={"data": data})
+
+
+def test_velocities_that_were_recorded_are_no_secants_and_have_their_column() -> None:
+    shown = recorded()
+    assert shown.recorded == ("Arm", "v")
+    assert any("secants" in plot.note for plot in plots_of(result()))
+    assert not any("secants" in plot.note for plot in plots_of(shown))
+    assert model_view(shown).more["columns"]["v"] == "speed, the velocity of Arm"
+
+
+def test_a_path_begins_at_the_velocity_that_was_recorded() -> None:
+    preview = DatasetPreview.model_validate(
+        {
+            "n_segments": 1,
+            "histograms": {},
+            "stretches": [
+                {
+                    "trajectory": 0,
+                    "times": [0.0, 0.5],
+                    "low": {"Arm": [0.3, 0.1], "v": [2.0, 1.0]},
+                    "high": {"Arm": [0.3, 0.1], "v": [2.0, 1.0]},
+                }
+            ],
+        }
+    )
+    plots = list(path_plots(recorded(), units_of_result(recorded()), preview))
+    assert [plot.name for plot in plots] == ["simulated-Arm", "simulated-v"]
+    [layer] = plots[0].layers
+    simulation = layer["simulation"]
+    assert simulation["stretches"][0]["start"] == [0.3, 2.0]
+    # Ranges are of the columns, in the file's order.
+    assert simulation["scales"] == [2.0, 8.0]
 
 
 def test_equations_say_that_the_position_moves_with_its_velocity() -> None:
