@@ -148,7 +148,7 @@ def _stretches(
     for start, stop, _ in data.segments.tolist():
         for first in range(start, stop, LONGEST_STRETCH * every):
             last = min(first + LONGEST_STRETCH, stop)
-            if last - first < 2 * REACH + 2 or taken > 2 * STRETCHES * LONGEST_STRETCH:
+            if last - first < 3 or taken > 2 * STRETCHES * LONGEST_STRETCH:
                 continue
             x = np.array(data.states[first:last], dtype=np.float64)
             for i, period in enumerate(periods):
@@ -344,12 +344,16 @@ def _is_of_neighbours(
     here, columns, smallest, even = [], [], np.inf, True
     for t, s in stretches:
         h, n = np.diff(t), len(t)
+        if n < 2 * REACH + 2:
+            continue
         even &= bool(np.ptp(h) < EVEN * h[0])
         smallest = min(smallest, float(h.min()))
         middle = s[REACH:-REACH, i]
         near = [s[REACH + m : n - REACH + m, i] - middle for m in NEIGHBOURS]
         columns.append(np.column_stack([np.gradient(s[:, i], t)[REACH:-REACH] * smallest, *near]))
         here.append(s[REACH:-REACH, j])
+    if not here:
+        return False
     seen, around = np.concatenate(here), np.concatenate(columns)
     if not even:
         around = around[:, :1]

@@ -99,6 +99,8 @@ def test_a_clock_may_be_uneven_and_trajectories_short() -> None:
     segments = np.column_stack([ends, ends + 50, np.arange(len(ends))])
     record = Trajectories(fine[at], at * 0.005, segments)
     assert [p.factor for p in recorded_velocities(record, (None, None))] == [1.0]
+    tracks = from_arrays([STATES[i : i + 5] for i in range(0, N, 5)], DT)
+    assert [p.factor for p in recorded_velocities(tracks, (None, None))] == [1.0]
     slopes = np.column_stack([fine[at, 0], np.gradient(fine[at, 0], at * 0.005)])
     whole = Trajectories(slopes, at * 0.005, np.array([[0, len(at), 0]]))
     assert [p.source for p in recorded_velocities(whole, (None, None))] == ["secants"]
