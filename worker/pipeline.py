@@ -41,12 +41,19 @@ def identify(
     order = decide_order(data, settings.periods_in(data.dimension))
     if auto and order.order != 2:
         return identified_model(data, settings, report, summing)
-    if not auto:
+    # Whether coarse samples have a velocity is for the likelihood to tell.
+    doubted = (
+        settings.dynamics == "second-order"
+        and order.order == 1
+        and order.evidence != "velocity-recorded"
+    )
+    if not auto and not doubted:
         check_order(order)
     try:
-        model = second_order_model(data, settings, report, summing)
+        model = second_order_model(data, settings, report, summing, doubted=doubted)
     except NotSecondOrder as error:
         if not auto:
+            check_order(order)
             raise
         first = identified_model(data, settings, report, summing)
         return replace(first, findings=(*undecided(str(error)), *first.findings))

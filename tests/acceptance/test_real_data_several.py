@@ -166,11 +166,22 @@ class TestBuffalo:
         assert [abs(rates(result)[0].real) * 86_400] == known("D08", "lambda1_per_day_Cilla")
         assert warned("D08", result)
 
-    def test_the_default_job_goes_to_longer_steps_and_says_so(
+    def test_the_default_job_has_the_published_memory_of_the_velocity(
+        self, client: httpx.Client, dataset: dict[str, Any]
+    ) -> None:
+        result = job(client, dataset)
+        assert warned("D08", result)
+        assert "velocity-not-resolved" in {w["code"] for w in result["warnings"]}
+        # 39.6 to 44.7 minutes (ctmm); the position's is 7.5 days.
+        for variable in ("vx", "vy"):
+            assert 39.6 < -1 / drift(result, variable, variable) / 60 < 44.7
+        assert 3 < 1 / abs(rates(result)[0]) / 86_400 < 15
+
+    def test_first_order_goes_to_longer_steps_and_says_so(
         self, client: httpx.Client, dataset: dict[str, Any]
     ) -> None:
         assert "uneven-sampling" in {w["code"] for w in dataset["report"]["warnings"]}
-        result = job(client, dataset)
+        result = job(client, dataset, dynamics="first-order")
         assert warned("D08", result)
         details = next(w for w in result["warnings"] if w["code"] == "persistent-increments")[
             "details"

@@ -5,7 +5,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.checks.residuals import ResidualMoments
 from worker.identification.component_fit import component_of, known_velocity
 from worker.identification.data.library import Library
 from worker.identification.data.preconditions import check_independent, check_unwrapped
@@ -17,9 +16,13 @@ from worker.identification.errors import (
     NotSecondOrder,
 )
 from worker.identification.estimation.setup import Settings
+from worker.identification.findings.finding import Finding
 from worker.identification.findings.second_order import (
     REJECTED,
+    REMEMBERED,
+    about_coarse,
     about_velocities,
+    is_of_second_order,
     second_order_findings,
 )
 from worker.identification.identified_model import (
@@ -29,6 +32,7 @@ from worker.identification.identified_model import (
     IdentifiedModel,
 )
 from worker.identification.model_sampling import DrawnModels, draw_models
+from worker.identification.second_order.coarse_fit import fit_coarse
 from worker.identification.second_order.coloured_noise import (
     ColouredNoise,
     coloured_noise,
@@ -39,6 +43,8 @@ from worker.identification.second_order.estimator import (
     SecondOrderProblem,
     fit,
 )
+from worker.identification.second_order.linear_fit import polish_linear
+from worker.identification.second_order.linear_frame import may_fit_linear
 from worker.identification.second_order.phase_space import (
     PhaseSpace,
     force_library,
@@ -61,14 +67,28 @@ UNLIKE = 0.25
 """Mean square of the difference of a force from that of coloured noise, in its own, from which it
 is another one."""
 
+NEARLY_BLUR = (
+    "Neighbouring increments are correlated, by a velocity that is forgotten within about one "
+    "sampling interval, or nearly as well by motion blur. Set parameters.dynamics to second-order "
+    "for a linear force on this velocity."
+)
+"""What is said of a record that `second-order` answers, and `auto` in first order."""
+
 UNDETERMINED = 0.5
 """Relative standard error of the noise's correlation rate from which there is none."""
 
 
 def second_order_model(
-    data: Trajectories, settings: Settings, report: Report, summing: Summing = sums_here
+    data: Trajectories,
+    settings: Settings,
+    report: Report,
+    summing: Summing = sums_here,
+    *,
+    doubted: bool = False,
 ) -> IdentifiedModel:
     """Identify force and diffusion of the velocities from positions. Raises IdentificationError.
+
+    Velocities that the closed form does not resolve are left to the likelihood of a linear force.
 
     Parameters
     ----------
@@ -77,16 +97,13 @@ def second_order_model(
     report : receives the progress
     summing : takes the sums over all the data, here or in several processes, with the same result
         to the last bit
+    doubted : whether increments look like those of first order, so that only the likelihood may
+        tell otherwise
     """
     problem = second_order_problem(data, settings, report, summing)
     positions, space, library = problem.space.positions, problem.space, problem.library
-    found = fit(problem)
-    about = tuple(about_velocities(_friction(problem, found), _memory(problem, found)))
-    if about and settings.dynamics == "auto":
-        raise NotSecondOrder(about[0].message)
-    if may_polish(problem):
-        found = polish(problem, found)
-    noise = coloured_noise(problem, found) if data.dimension == 1 else None
+    found, about = _fitted(problem, settings, doubted=doubted)
+    noise = coloured_noise(problem, found) if data.dimension == 1 and found.shape.half else None
     if settings.dynamics == "coloured-noise":
         noise = _checked(noise, data.dimension)
         found = _of_coloured_noise(problem, found, noise)
@@ -97,7 +114,7 @@ def second_order_model(
     bounds = tuple(settings.bounds.get(name, (-np.inf, np.inf)) for name in names)
     to_force, to_diffusion = space.to_force, space.to_diffusion
     variances = found.kicks.noise * positions.units**2
-    residuals = {names[d + i]: _moments(found, i) for i in range(d)}
+    residuals = {names[d + i]: found.residuals.apart(i, 2 * found.shape.half) for i in range(d)}
     return IdentifiedModel(
         drift={
             **{names[i]: known_velocity(names[d + i]) for i in range(d)},
@@ -136,6 +153,30 @@ def second_order_model(
         if noise is not None and settings.dynamics == "coloured-noise"
         else None,
     )
+
+
+def _fitted(
+    problem: SecondOrderProblem, settings: Settings, *, doubted: bool
+) -> tuple[SecondOrderFit, tuple[Finding, ...]]:
+    """Fit by the closed form and the likelihood, and say what the record tells of velocities."""
+    found = fit(problem)
+    memory = _memory(problem, found)
+    about = tuple(about_velocities(_friction(problem, found), memory))
+    if settings.dynamics != "coloured-noise" and (doubted or memory < REMEMBERED):
+        coarse = fit_coarse(problem) if may_fit_linear(problem) else None
+        if coarse is not None:
+            friction, auto = _friction(problem, coarse.fit), settings.dynamics == "auto"
+            if is_of_second_order(coarse, friction, strict=auto):
+                return coarse.fit, tuple(about_coarse(coarse, problem, memory))
+            if auto and is_of_second_order(coarse, friction, strict=False):
+                raise NotSecondOrder(NEARLY_BLUR)
+    if doubted or (about and settings.dynamics == "auto"):
+        raise NotSecondOrder(about[0].message if about else "The record shows no velocity.")
+    if may_polish(problem):
+        found = polish(problem, found)
+    elif problem.space.dimension > 1 and may_fit_linear(problem):
+        found = polish_linear(problem, found)
+    return found, about
 
 
 def second_order_problem(
@@ -239,18 +280,6 @@ def _error_of_mean(found: SecondOrderFit) -> float:
     square = float(found.residuals.products[0, 0]) / n
     overlap = 1 + 2 * float(((lags / square) ** 2).sum())
     return float(found.kicks.diffusion[0, 0] * np.sqrt(2 * overlap / n))
-
-
-def _moments(found: SecondOrderFit, coordinate: int) -> ResidualMoments:
-    """Return the residuals of windows that do not overlap; (S7)."""
-    sums, apart = found.residuals, 2 * found.shape.half
-    lags = sums.lags[coordinate, apart : apart + 2].ravel()
-    return ResidualMoments(
-        sums.moments[coordinate],
-        lags,
-        np.array([sums.products[coordinate, coordinate], sums.changes[coordinate], lags[0]]),
-        0.0,
-    )
 
 
 def _process(

@@ -80,7 +80,7 @@ def compile_all() -> None:
         do(states + 0.1 * random.standard_normal(states.shape), dt)
         # An instrument that averages makes the increments persistent.
         do(0.3 * states[:-1] + 0.7 * states[1:], dt, ())
-    # Positions with inertia: the likelihood of one coordinate, and the closed form of two.
+    # Positions with inertia: the likelihoods of one coordinate and of two, beside the closed form.
     x, v, h, positions = np.zeros(2), np.zeros(2), dt / 20, np.zeros((n, 2))
     for i in range(20 * n):
         v = v - (2 * x + v) * h + np.sqrt(h) * random.standard_normal(2)

@@ -9,9 +9,10 @@ from grammar.terms import variable_name
 from worker.identification.checks.residuals import SIGNIFICANT, ResidualMoments
 from worker.identification.errors import NotSecondOrder
 from worker.identification.findings.finding import Finding
+from worker.identification.second_order.coarse_fit import SAME, CoarseFit
 from worker.identification.second_order.coloured_noise import ColouredNoise
 from worker.identification.second_order.estimator import SecondOrderFit, SecondOrderProblem
-from worker.identification.second_order.order import Order
+from worker.identification.second_order.order import GAIN, MARGIN, Order
 from worker.identification.second_order.recorded_velocities import RecordedVelocity
 
 Floats = NDArray[np.float64]
@@ -153,6 +154,71 @@ def about_velocities(friction: Floats, memory: float) -> Iterator[Finding]:
             "second order come out too small. Sample faster.",
             {"correlation": memory},
         )
+
+
+def is_of_second_order(coarse: CoarseFit, friction: Floats, *, strict: bool) -> bool:
+    """Decide whether coarse samples are those of a velocity, by likelihoods.
+
+    Means over an exposure correlate neighbouring increments, too, and have to be worse: where
+    second order was asked for by as much as a filter, and where the record decides by as much as
+    first order.
+
+    Parameters
+    ----------
+    coarse : fit of a linear force
+    friction : (d,) its friction of each velocity
+    strict : whether the record decides alone
+    """
+    least = GAIN if strict else MARGIN
+    return bool(friction.min() > 0 and coarse.gain >= GAIN and coarse.over_exposed >= least)
+
+
+def about_coarse(
+    coarse: CoarseFit, problem: SecondOrderProblem, memory: float
+) -> Iterator[Finding]:
+    """Say what a fit of a linear force to coarse samples rests on, and what it cannot tell.
+
+    Parameters
+    ----------
+    coarse : fit
+    problem : problem that it solves
+    memory : least correlation of neighbouring mean velocities
+    """
+    units, d = problem.space.positions.units, problem.space.dimension
+    names = problem.space.names[:d]
+    noise = np.sqrt(coarse.noise) * units
+    parts = [
+        f"Mean velocities in neighbouring sampling intervals are correlated by {memory:.2f}: the "
+        "velocity is forgotten within about one interval. A linear force was fitted by its exact "
+        f"likelihood, which gains {coarse.gain:.0f} over first order with noise and "
+        f"{coarse.over_exposed:.0f} over first order with motion blur. Forces that are not linear, "
+        "and kicks that depend on the state, cannot be found at this sampling interval."
+    ]
+    if coarse.over_exposed < GAIN:
+        parts.append("Motion blur would look much the same; only finer sampling tells.")
+    if coarse.p_isotropic >= SAME:
+        parts.append(
+            "All coordinates were given one force and one diffusion: they differ by no more than "
+            f"chance (p = {coarse.p_isotropic:.2g})."
+        )
+    if noise.any():
+        told = ", ".join(f"{s:.3g} in {name}" for name, s in zip(names, noise, strict=True) if s)
+        parts.append(
+            "The motion has heavy tails, as that of an animal that walks and rests, beside which "
+            "measurement noise cannot be told: none was fitted. A fit with noise finds a standard "
+            f"deviation of {told} and a longer memory of the velocity; it is made where "
+            "measurement_noise is corrected."
+        )
+    yield Finding(
+        "velocity-not-resolved",
+        " ".join(parts),
+        {
+            "correlation": memory,
+            "gain": coarse.gain,
+            "gain_over_blur": coarse.over_exposed,
+            "noise": dict(zip(names, noise.tolist(), strict=True)),
+        },
+    )
 
 
 REMEMBERED = 0.65

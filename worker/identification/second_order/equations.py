@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.identification.checks.residuals import ResidualMoments
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Integers, Trajectories
 from worker.identification.regression import (
@@ -81,6 +82,18 @@ class ResidualSums:
     moments: Floats
     lags: Floats
     pairs: Floats
+
+    def apart(self, coordinate: int, lag: int) -> ResidualMoments:
+        """Return the residuals of windows that do not overlap; (S7).
+
+        Parameters
+        ----------
+        coordinate : number of the velocity
+        lag : windows up to which they overlap
+        """
+        lags = self.lags[coordinate, lag : lag + 2].ravel()
+        squares = [self.products[coordinate, coordinate], self.changes[coordinate], lags[0]]
+        return ResidualMoments(self.moments[coordinate], lags, np.array(squares), 0.0)
 
     def squares_of(self, force: Floats) -> float:
         """Compute Σ r² of a force (J,) in one coordinate, or Σ r (r + 2r₊) in smoothed records."""

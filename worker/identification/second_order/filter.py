@@ -314,11 +314,11 @@ def _filter(
     return value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Positions:
-    """Record of one coordinate in internal units.
+    """Record of positions in internal units.
 
-    positions   (n_samples,)
+    positions   (n_samples,) of one coordinate, (n_samples, d) of several
     times       (n_samples,)      increasing inside each segment
     segments    (n_segments, 2+)  first sample and one past the last
     blocks      (n_samples,)      number of each sample's block, from 0
@@ -333,6 +333,29 @@ class Positions:
     def n_blocks(self) -> int:
         """Number of blocks."""
         return int(self.blocks.max()) + 1
+
+    @cached_property
+    def columns(self) -> Floats:
+        """Positions by coordinate; (n_samples, d)."""
+        return np.ascontiguousarray(self.positions.reshape(len(self.times), -1))
+
+    @cached_property
+    def steps(self) -> tuple[Integers, Floats]:
+        """Number of the length of the step to each sample (n_samples,), and lengths by number.
+
+        The most frequent come first. Lengths that differ by less than 10⁻⁷ of the median are one.
+        """
+        lengths = np.diff(self.times, prepend=self.times[0])
+        inside = np.ones(len(lengths), dtype=np.bool_)
+        inside[self.segments[:, 0]] = False
+        unit = 1e-7 * float(np.median(lengths[inside])) if inside.any() else 1.0
+        found, numbers, counts = np.unique(
+            np.round(lengths[inside] / unit), return_inverse=True, return_counts=True
+        )
+        ranks = np.argsort(-counts, kind="stable")
+        kinds = np.zeros(len(lengths), dtype=np.int64)
+        kinds[inside] = np.argsort(ranks, kind="stable")[numbers]
+        return kinds, found[ranks] * unit
 
 
 @dataclass(frozen=True)
@@ -380,6 +403,16 @@ class Terms:
         """Parameters along coefficients of the monomials; (size, n + m + 0 or 1)."""
         noise = [np.eye(1)] if self.noise is None else []
         return np.asarray(block_diag(self.force_basis, self.diffusion_basis, *noise))
+
+    def likelihood(self, record: "Positions", parameters: Floats) -> "Likelihood":
+        """Compute the log-likelihood with its score and information."""
+        return likelihood(record, self, parameters)
+
+    def log_likelihood(
+        self, record: "Positions", parameters: Floats, substeps: Integers | None = None
+    ) -> float:
+        """Compute the log-likelihood alone."""
+        return log_likelihood(record, self, parameters, substeps)
 
 
 def monomials(force: Integers, diffusion: Integers, noise: float | None) -> Terms:

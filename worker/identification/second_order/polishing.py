@@ -25,6 +25,7 @@ from worker.identification.second_order.filter import Positions, Terms, likeliho
 from worker.identification.second_order.phase_space import PhaseSpace
 from worker.identification.second_order.scoring import (
     Polished,
+    T,
     blind_start,
     diffusion_equations,
     force_equations,
@@ -155,7 +156,7 @@ class _Frame:
             exponents, force @ self.functions, exponents, diffusion @ self.functions, noise
         )
 
-    def start(self, near: Polished, chosen: _Chosen) -> tuple[Terms, Floats]:
+    def start(self, near: Polished[Terms], chosen: _Chosen) -> tuple[Terms, Floats]:
         """Return the chosen terms, and what is estimated of them."""
         library, terms = self.problem.library, near.terms
         force, diffusion = (support_basis(library, support).rows for support in chosen.supports)
@@ -169,7 +170,7 @@ class _Frame:
         ]
         return self.terms(force, diffusion, terms.noise), np.concatenate(start)
 
-    def chosen(self, best: Polished) -> _Chosen:
+    def chosen(self, best: Polished[Terms]) -> _Chosen:
         """Choose the terms by the likelihood's derivatives along all functions."""
         problem, n = self.problem, self.problem.data.n_increments
         library, whole = problem.library, self._along_all(best)
@@ -177,8 +178,8 @@ class _Frame:
             basis @ np.linalg.inv(self.functions)
             for basis in (best.terms.force_basis, best.terms.diffusion_basis)
         )
-        of_force = _in_units_of(force_equations(whole, diffusion), self.w**2)
-        of_diffusion = _in_units_of(diffusion_equations(whole, force), self.w**3)
+        of_force = in_units_of(force_equations(whole, diffusion), self.w**2)
+        of_diffusion = in_units_of(diffusion_equations(whole, force), self.w**3)
         return _Chosen(
             choose(of_force, None, library, n, problem.selection),
             choose_up_to(
@@ -187,7 +188,7 @@ class _Frame:
             of_force,
         )
 
-    def _along_all(self, best: Polished) -> Polished:
+    def _along_all(self, best: Polished[Terms]) -> Polished[Terms]:
         everything, terms = np.eye(len(self.functions)), best.terms
         whole = self.terms(everything, everything, terms.noise)
         n_known = terms.n_force + terms.n_diffusion
@@ -211,7 +212,7 @@ def _frame_of(problem: SecondOrderProblem) -> _Frame:
     return _Frame(problem, record, functions, w)
 
 
-def _of_all_terms(frame: _Frame, found: SecondOrderFit) -> Polished:
+def _of_all_terms(frame: _Frame, found: SecondOrderFit) -> Polished[Terms]:
     """Maximise the likelihood along all terms of the force, with a constant diffusion."""
     size, noise = len(frame.functions), frame.problem.noise
     terms = frame.terms(np.eye(size), np.eye(1, size), 0.0 if noise == "none" else None)
@@ -223,7 +224,7 @@ def _of_all_terms(frame: _Frame, found: SecondOrderFit) -> Polished:
     return polished(frame.record, terms, np.concatenate(start))
 
 
-def _on_supports(frame: _Frame, near: Polished, chosen: _Chosen) -> Polished:
+def _on_supports(frame: _Frame, near: Polished[Terms], chosen: _Chosen) -> Polished[Terms]:
     """Maximise the likelihood along the chosen terms; noise that is not significant is left out."""
     terms, start = frame.start(near, chosen)
     best = scored(frame.record, terms, start)
@@ -232,18 +233,18 @@ def _on_supports(frame: _Frame, near: Polished, chosen: _Chosen) -> Polished:
     if (
         frame.problem.noise == "auto"
         and terms.noise is None
-        and best.noise < SIGNIFICANT * _noise_error(best)
+        and best.noise < SIGNIFICANT * error_of(best, terms.size - 1)
     ):
         best = scored(frame.record, replace(terms, noise=0.0), best.parameters[:-1])
     return best
 
 
-def _noise_error(best: Polished) -> float:
-    """Compute the standard error of the noise's variance; infinite where it is at its end."""
+def error_of(best: Polished[T], i: int) -> float:
+    """Compute the standard error of a parameter; infinite where it is at its range's end."""
     information = best.likelihood.information
     norms = np.sqrt(np.diag(information).clip(min=np.finfo(float).tiny))
     inverse = np.linalg.pinv(information / np.outer(norms, norms), 1e-10, hermitian=True)
-    return float("inf") if best.held[-1] else float(np.sqrt(inverse[-1, -1])) / float(norms[-1])
+    return float("inf") if best.held[i] else float(np.sqrt(inverse[i, i])) / float(norms[i])
 
 
 def exponents_of(library: Library) -> NDArray[np.int64]:
@@ -251,12 +252,13 @@ def exponents_of(library: Library) -> NDArray[np.int64]:
     return np.array(library.internal_exponents, dtype=np.int64).reshape(-1, 2)
 
 
-def _in_units_of(equations: NormalEquations, factor: float) -> NormalEquations:
-    """Change equations to coefficients that are larger by a factor."""
+def in_units_of(equations: NormalEquations, factor: float | Floats) -> NormalEquations:
+    """Change equations to coefficients that are larger by a factor, or by one each."""
+    squares = np.multiply.outer(factor, factor)
     return NormalEquations(
-        information=equations.information / factor**2,
+        information=equations.information / squares,
         score=equations.score / factor,
-        block_information=equations.block_information / factor**2,
+        block_information=equations.block_information / squares,
         block_score=equations.block_score / factor,
         design=equations.design / factor,
     )
@@ -264,7 +266,7 @@ def _in_units_of(equations: NormalEquations, factor: float) -> NormalEquations:
 
 def positions_of(data: Trajectories, space: PhaseSpace) -> tuple[Positions, float]:
     """Write a record in the filter's units, cut at gaps, and return w."""
-    positions = space.positions.internal(np.asarray(data.states, dtype=np.float64))[:, 0]
+    positions = space.positions.internal(np.asarray(data.states, dtype=np.float64))
     times = np.asarray(data.times, dtype=np.float64) / space.positions.time
     long = np.flatnonzero(np.diff(times) > LONGEST_STEP) + 1
     pieces: list[tuple[int, int]] = []
@@ -272,7 +274,9 @@ def positions_of(data: Trajectories, space: PhaseSpace) -> tuple[Positions, floa
         cuts = long[(long > start) & (long < stop)]
         pieces.extend(pairwise([start, *cuts.tolist(), stop]))
     segments = np.array(pieces, dtype=np.int64)
-    w = velocity_scale(positions, times, segments)
+    scales = [velocity_scale(column, times, segments) for column in positions.T]
+    w = float(np.sqrt(np.mean(np.square(scales))))
+    positions = positions[:, 0] if len(scales) == 1 else positions
     edges = block_edges(data, N_BLOCKS)
     number = np.searchsorted(edges, np.arange(len(times)), side="right") - 1
     return Positions(positions, times * w, segments, number.clip(0, len(edges) - 2)), w

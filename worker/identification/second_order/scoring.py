@@ -6,6 +6,7 @@ one maximum in practice, and its noise and diffusion are a safe start for all te
 """
 
 from dataclasses import dataclass, replace
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +16,12 @@ from worker.identification.second_order.filter import (
     Likelihood,
     Positions,
     Terms,
-    likelihood,
     log_likelihood,
     monomials,
 )
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 SETTLED, NEARLY = 1e-6, 1e-2
 """Square of a step, in standard errors, at which the scoring ends, and from which it has converged
@@ -51,8 +52,31 @@ LINEAR = np.array([[0, 0], [1, 0], [0, 1]])
 CONSTANT = np.array([[0, 0]])
 
 
+class Parametrised(Protocol):
+    """Terms of a model that has a likelihood."""
+
+    @property
+    def size(self) -> int:
+        """Number of parameters."""
+
+    @property
+    def scales(self) -> tuple[int, ...]:
+        """Positions of the parameters that are positive."""
+
+    def likelihood(self, record: Positions, parameters: Floats) -> Likelihood:
+        """Compute the log-likelihood with its score and information."""
+
+    def log_likelihood(
+        self, record: Positions, parameters: Floats, substeps: Integers | None = None
+    ) -> float:
+        """Compute the log-likelihood alone; −inf where the parameters are explosive."""
+
+
+T = TypeVar("T", bound=Parametrised)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Polished:
+class Polished(Generic[T]):
     """Parameters at the maximum of the likelihood.
 
     terms        terms of the model
@@ -62,30 +86,30 @@ class Polished:
     converged    whether the last step was a small part of the standard errors
     """
 
-    terms: Terms
+    terms: T
     parameters: Floats
     likelihood: Likelihood
     held: NDArray[np.bool_]
     converged: bool
 
     @property
-    def force(self) -> Floats:
+    def force(self: "Polished[Terms]") -> Floats:
         """Coefficients of F; (K,)."""
         return self.parameters[: self.terms.n_force]
 
     @property
-    def diffusion(self) -> Floats:
+    def diffusion(self: "Polished[Terms]") -> Floats:
         """Coefficients of a; (L,)."""
         return self.parameters[self.terms.n_force :][: self.terms.n_diffusion]
 
     @property
-    def noise(self) -> float:
+    def noise(self: "Polished[Terms]") -> float:
         """Variance of the measurement noise."""
         known = self.terms.noise
         return float(self.parameters[-1]) if known is None else known
 
 
-def polished(record: Positions, terms: Terms, start: Floats | None = None) -> Polished:
+def polished(record: Positions, terms: Terms, start: Floats | None = None) -> Polished[Terms]:
     """Maximise the likelihood along all parameters at once.
 
     The scoring begins at the start that is given or at a blind one, whichever is the more likely.
@@ -142,10 +166,10 @@ def _part(record: Positions) -> Positions:
     return replace(record, segments=segments[before < BLIND_SAMPLES])
 
 
-def scored(record: Positions, terms: Terms, start: Floats) -> Polished:
+def scored(record: Positions, terms: T, start: Floats) -> Polished[T]:
     """Maximise the likelihood by Fisher's scoring, damped where a full step does not climb."""
     here = np.array(start, dtype=np.float64)
-    at, damping, length = likelihood(record, terms, here), 0.0, np.inf
+    at, damping, length = terms.likelihood(record, here), 0.0, np.inf
     held = np.zeros(terms.size, dtype=bool)
     for _ in range(MOST_STEPS):
         if at.value == -np.inf or length < SETTLED:
@@ -155,9 +179,9 @@ def scored(record: Positions, terms: Terms, start: Floats) -> Polished:
         length = step.length
         while True:
             there = _moved(terms, here, step.damped(damping))
-            value = log_likelihood(record, terms, there, at.substeps)
+            value = terms.log_likelihood(record, there, at.substeps)
             if value >= at.value - LOSS:
-                new = likelihood(record, terms, there)
+                new = terms.likelihood(record, there)
                 if new.value >= at.value - JUMP:
                     break
             damping = max(4 * damping, 1e-3)
@@ -168,7 +192,7 @@ def scored(record: Positions, terms: Terms, start: Floats) -> Polished:
     return Polished(terms, here, at, held, length < NEARLY)
 
 
-def _held(terms: Terms, parameters: Floats, at: Likelihood, n: int) -> NDArray[np.bool_]:
+def _held(terms: Parametrised, parameters: Floats, at: Likelihood, n: int) -> NDArray[np.bool_]:
     """Find noise or diffusion that falls towards zero and hardly counts any more; (size,)."""
     held = np.zeros(terms.size, dtype=bool)
     score, information = at.score, at.information
@@ -205,7 +229,7 @@ class _Step:
         return out
 
 
-def _moved(terms: Terms, parameters: Floats, step: Floats) -> Floats:
+def _moved(terms: Parametrised, parameters: Floats, step: Floats) -> Floats:
     """Take a step; noise and diffusion change by a factor, of e² at most, and so stay positive."""
     out = parameters + step
     for i in terms.scales:
@@ -213,7 +237,7 @@ def _moved(terms: Terms, parameters: Floats, step: Floats) -> Floats:
     return out
 
 
-def force_equations(found: Polished, diffusion: Floats | None = None) -> NormalEquations:
+def force_equations(found: Polished[Terms], diffusion: Floats | None = None) -> NormalEquations:
     """Write the likelihood near its maximum as normal equations of F's coefficients.
 
     Diffusion and noise are profiled out: what their uncertainty costs is off the information.
@@ -227,7 +251,7 @@ def force_equations(found: Polished, diffusion: Floats | None = None) -> NormalE
     return _equations(found, 0, k, k, np.eye(n) if diffusion is None else diffusion)
 
 
-def diffusion_equations(found: Polished, force: Floats | None = None) -> NormalEquations:
+def diffusion_equations(found: Polished[Terms], force: Floats | None = None) -> NormalEquations:
     """Write the likelihood near its maximum as normal equations of a's coefficients.
 
     Parameters
@@ -240,19 +264,33 @@ def diffusion_equations(found: Polished, force: Floats | None = None) -> NormalE
 
 
 def _equations(
-    found: Polished, first: int, count: int, first_other: int, others: Floats
+    found: Polished[Terms], first: int, count: int, first_other: int, others: Floats
 ) -> NormalEquations:
-    """Profile others and the noise out of score and information, by Schur's complement.
-
-    In every block the same combination of scores is taken, so that the parts of the blocks add up.
-    """
-    at, size = found.likelihood, found.terms.size
+    """Profile others and the noise out of score and information."""
+    size = found.terms.size
     noise = size - 1 if found.terms.noise is None and not found.held[-1] else size
     nuisance = np.zeros((len(others) + size - noise, size))
     nuisance[: len(others), first_other : first_other + others.shape[1]] = others
     nuisance[len(others) :, noise:] = 1.0
+    return profiled(found, np.arange(first, first + count), nuisance)
+
+
+def profiled(found: Polished[T], kept: Integers, nuisance: Floats) -> NormalEquations:
+    """Write the likelihood near its maximum as normal equations of some parameters.
+
+    Others are profiled out by Schur's complement. In every block the same combination of scores is
+    taken, so that the parts of the blocks add up.
+
+    Parameters
+    ----------
+    found : parameters with the likelihood's derivatives
+    kept : positions of the parameters that the equations are of
+    nuisance : (n, size) directions in which others are uncertain; those with a parameter at the end
+        of its range count as known
+    """
+    at = found.likelihood
     nuisance = nuisance[~(nuisance[:, found.held] != 0).any(axis=1)]
-    change = np.eye(size)[first : first + count]
+    change = np.eye(found.terms.size)[kept]
     if len(nuisance):
         of_nuisance = nuisance @ at.information
         norms = np.sqrt(np.einsum("ij,ij->i", of_nuisance, nuisance))
@@ -262,7 +300,7 @@ def _equations(
         change = change - change @ of_nuisance.T @ inverse @ nuisance
     blocks = change @ at.block_information @ change.T
     block_score = at.block_score @ change.T
-    values, information = found.parameters[first : first + count], blocks.sum(axis=0)
+    values, information = found.parameters[kept], blocks.sum(axis=0)
     eigenvalues, vectors = np.linalg.eigh(information)
     return NormalEquations(
         information=information,

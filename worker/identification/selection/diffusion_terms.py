@@ -39,7 +39,30 @@ def choose_up_to(
     """
     if degree is None:
         return choose(equations, of_other_rule, library, n_windows, criterion, briefly=briefly)
-    terms, part = terms_up_to(degree, library)
+    terms = terms_up_to(degree, library)[0]
+    return choose_among(
+        terms, equations, of_other_rule, library, n_windows, criterion, briefly=briefly
+    )
+
+
+def choose_among(
+    terms: tuple[int, ...],
+    equations: NormalEquations,
+    of_other_rule: NormalEquations | None,
+    library: Library,
+    n_windows: int,
+    criterion: Criterion,
+    *,
+    briefly: bool = False,
+) -> Selected:
+    """Choose the support among some monomials.
+
+    Parameters
+    ----------
+    terms : positions of the monomials in the library
+    equations, of_other_rule, library, n_windows, criterion, briefly : see `choose_up_to`
+    """
+    part = part_of(terms, library)
     functions = functions_of(part, library)
     of_part = [None if e is None else _on(e, functions) for e in (equations, of_other_rule)]
     assert of_part[0] is not None
@@ -84,13 +107,17 @@ def estimate_up_to(
 def terms_up_to(degree: int, library: Library) -> tuple[tuple[int, ...], Library]:
     """Find the monomials of at most this total degree, and the library of just these."""
     terms = tuple(k for k, d in enumerate(library.degrees) if d is not None and d <= degree)
-    part = replace(
+    return terms, part_of(terms, library)
+
+
+def part_of(terms: tuple[int, ...], library: Library) -> Library:
+    """Make the library of some terms."""
+    return replace(
         library,
         names=tuple(library.names[k] for k in terms),
         trees=tuple(library.trees[k] for k in terms),
         exponents=tuple(library.exponents[k] for k in terms),
     )
-    return terms, part
 
 
 def functions_of(part: Library, library: Library) -> Positions:

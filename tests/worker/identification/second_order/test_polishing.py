@@ -6,6 +6,8 @@ from tests.worker.identification.second_order.paths import harmonic, oscillators
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.data.windows import measure_space
 from worker.identification.second_order.estimator import SecondOrderFit, SecondOrderProblem, fit
+from worker.identification.second_order.linear_fit import polish_linear
+from worker.identification.second_order.linear_frame import may_fit_linear
 from worker.identification.second_order.phase_space import (
     PhaseSpace,
     force_library,
@@ -76,6 +78,41 @@ def test_gaps_are_no_steps() -> None:
     assert np.abs((values - [-4, -1]) / errors).max() < 4
 
 
-def test_two_coordinates_are_left_to_the_closed_form() -> None:
-    pair = np.column_stack([harmonic(4.0, 1.0, 1.0, 0.05, 500, seed) for seed in (0, 1)])
-    assert not may_polish(problem_of(pair, 0.05 * np.arange(500)))
+def pair(n: int, seed: int) -> np.ndarray:
+    """Return two oscillators that do not know of each other."""
+    return np.column_stack(
+        [harmonic(4.0, 1.0, 1.0, 0.05, n, seed), harmonic(1.0, 2.0, 3.0, 0.05, n, seed + 100)]
+    )
+
+
+def test_a_linear_force_in_two_coordinates_errs_less_by_its_likelihood() -> None:
+    truth, noise = ([-4.0, -1.0], [-1.0, -2.0]), 0.01
+    narrower, z = [], []
+    for seed in range(2):
+        y = pair(6000, seed) + noise * np.random.default_rng(seed + 7).standard_normal((6000, 2))
+        problem = problem_of(1000 * y, 0.05 * np.arange(6000))
+        assert not may_polish(problem)
+        assert may_fit_linear(problem)
+        closed = fit(problem)
+        found = polish_linear(problem, closed)
+        names, space = problem.library.names, problem.space
+        for c, (own, before) in enumerate(zip(found.force, closed.force, strict=True)):
+            own_terms = ["xy"[c], ("vx", "vy")[c]]
+            assert [names[k] for k in own.estimate.support] == own_terms
+            factor = space.to_force[c]
+            values = own.estimate.raw * factor
+            errors = own.estimate.std_error * factor
+            z.append((values - truth[c]) / errors)
+            narrower.append(errors / (before.estimate.std_error * factor))
+        told = np.sqrt(found.kicks.noise) * space.positions.units / 1000
+        # The variance is known to some 5 %.
+        assert np.abs(told / noise - 1).max() < 0.15
+    assert np.mean(narrower) < 0.9
+    assert np.mean(np.square(z)) < 1 + 4 * np.sqrt(2 / np.size(z))
+
+
+def test_a_force_that_bends_is_left_to_the_closed_form() -> None:
+    path = oscillators(lambda x, v: x - x**3 - v, lambda *_: 1.0, 0.05, 6000, 2)
+    problem = problem_of(path.T, 0.05 * np.arange(6000))
+    closed = fit(problem)
+    assert polish_linear(problem, closed) is closed
