@@ -135,3 +135,29 @@ def test_steps_are_told_apart_by_a_ten_millionth() -> None:
     kinds, lengths = data.steps
     assert kinds.tolist() == [0, 0, 0, 0, 1, 0]
     assert lengths == pytest.approx([1, 2])
+
+
+def test_many_lengths_of_steps_are_rounded_without_harm() -> None:
+    rng, rates = np.random.default_rng(0), np.array([[0, 1.0], [-2.0, -1.0]])
+    law = solve_continuous_lyapunov(rates, -np.diag([0, 1.0]))
+    # Without noise and at a tenth of the velocity's memory each step's length counts most.
+    times, z, y = np.cumsum(rng.uniform(0.05, 0.15, 1500)), rng.standard_normal(2), np.zeros(1500)
+    for i in range(1, 1500):
+        step = expm(rates * (times[i] - times[i - 1]))
+        root = np.linalg.cholesky(law - step @ law @ step.T)
+        z = step @ z + root @ rng.standard_normal(2)
+        y[i] = z[0]
+    cut = np.array([[first, min(first + 400, 1500)] for first in range(0, 1500, 400)])
+    blocks, terms = np.zeros(1500, dtype=np.int64), all_terms(2, d=1)
+    whole = Positions(y, times, cut, blocks)
+    assert 500 < len(whole.steps[1]) <= 1001
+    at, exact = np.array([0, -2.0, -1.0, 1.0, 0.0]), np.zeros(5)
+    for first, stop in cut.tolist():
+        part = slice(first, stop)
+        one = Positions(y[part], times[part], np.array([[0, stop - first]]), blocks[part])
+        assert len(one.steps[1]) < 500
+        exact += terms.likelihood(one, at).score
+    found = terms.likelihood(whole, at)
+    errors = np.sqrt(np.diag(found.information))[:4]
+    # The maximum moves by so many standard errors.
+    assert np.abs((found.score - exact)[:4] / errors).max() < 0.05
