@@ -1,7 +1,7 @@
 """Is second-order dynamics found from positions alone, and how near to the limit?
 
     python -m benchmarks.second_order [RECORD…] [--seeds 40] [--jobs 1] [--coverage]
-    python -m benchmarks.second_order --long | --peer PYTHON | --data FOLDER
+    python -m benchmarks.second_order --long | --coarse | --peer PYTHON | --data FOLDER
 
 Records of `systems.py`, positions alone, through the identification of a job with `dynamics:
 second-order` and the monomials up to total degree three in positions and velocities as candidates
@@ -14,6 +14,8 @@ not found errs by 100 %.
 --coverage   also requires 92 to 97.5 % of the intervals to hold, those of the period and of an
              escape time included; take --seeds 200
 --long       CPU seconds for 10⁶ and 10⁷ samples, and the peak of memory
+--coarse     samples further apart than the velocity remembers: mean error, rms and intervals of the
+             friction, of which 92 to 97.5 % have to hold it; take --seeds 100
 --peer       SFI's two estimators on the same records, in a Python that has
              StochasticForceInference installed; without selection, and its supports by PASTIS
 --data       real records from this folder, beside what is known about them
@@ -29,7 +31,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.measured import each
-from benchmarks.second_order import long, real
+from benchmarks.second_order import coarse, long, real
 from benchmarks.second_order.tables import HEAD, SETTINGS, measured, peer_rows, rows_of
 
 
@@ -53,6 +55,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--coverage", action="store_true")
     parser.add_argument("--long", action="store_true")
+    parser.add_argument("--coarse", action="store_true")
     parser.add_argument("--peer", type=Path, metavar="PYTHON")
     parser.add_argument("--data", type=Path, metavar="FOLDER")
     options = parser.parse_args()
@@ -62,6 +65,8 @@ def main() -> int:
     names = options.records or list(SETTINGS)
     if options.long:
         rows = long.rows_of(misses)
+    elif options.coarse:
+        rows = coarse.rows(options.seeds, options.jobs, misses)
     elif options.data:
         rows = real.rows_of(options.data)
     elif options.peer:
