@@ -180,12 +180,17 @@ def calibrated(equations: NormalEquations) -> NormalEquations:
 
     Residuals of windows that share increments are correlated, and V knows only their variance.
     """
+    return scaled(equations, calibration(equations))
+
+
+def calibration(equations: NormalEquations) -> float:
+    """Compute by what to divide V for the scatter of the blocks' scores, equation (M33)."""
     inverse = np.linalg.pinv(equations.information, 1e-12, hermitian=True)
     residuals = equations.block_score - equations.block_information @ (inverse @ equations.score)
     left = degrees_of_freedom(equations.block_information @ inverse)
     if not left > 0:
-        return equations
-    return scaled(equations, left / float(np.einsum("bj,jk,bk->", residuals, inverse, residuals)))
+        return 1.0
+    return left / float(np.einsum("bj,jk,bk->", residuals, inverse, residuals))
 
 
 def scaled(equations: NormalEquations, factor: float) -> NormalEquations:

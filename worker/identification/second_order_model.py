@@ -38,6 +38,7 @@ from worker.identification.second_order.coloured_noise import (
     coloured_noise,
     restricted,
 )
+from worker.identification.second_order.equations import overlap
 from worker.identification.second_order.estimator import (
     SecondOrderFit,
     SecondOrderProblem,
@@ -276,10 +277,7 @@ def _in_units(
 def _error_of_mean(found: SecondOrderFit) -> float:
     """Return the standard error of the mean diffusion, from the scatter of the residuals."""
     n = max(float(found.residuals.moments[0, 0]), 1.0)
-    lags = found.residuals.lags[0, :, 1] / found.residuals.lags[0, :, 0].clip(min=1)
-    square = float(found.residuals.products[0, 0]) / n
-    overlap = 1 + 2 * float(((lags / square) ** 2).sum())
-    return float(found.kicks.diffusion[0, 0] * np.sqrt(2 * overlap / n))
+    return float(found.kicks.diffusion[0, 0] * np.sqrt(2 * overlap(found.residuals) / n))
 
 
 def _process(

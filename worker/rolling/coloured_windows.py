@@ -249,8 +249,8 @@ class _Windows:
 
     def _kicks(self, residuals: ResidualSums, force: Floats) -> float:
         """Estimate a_v from the residuals of a force (J,); equation (S6)."""
-        noise = float(residuals.scales[1] * self.found.kicks.noise[0])
-        kicks = (residuals.squares_of(force) - noise) / self.share / float(residuals.scales[0])
+        noise = float(residuals.noise[0, 0])
+        kicks = (residuals.squares_of(force) - noise) / self.share / float(residuals.spans[0])
         # Strong measurement noise may exceed the residuals of a window by chance.
         return max(kicks, LEAST_KICKS * self._of_record)
 
@@ -267,7 +267,7 @@ class _Windows:
         columns = np.column_stack(
             [self.form.at(fit.rate) @ raw.T, self.form.level @ fit.internal - self.form.own]
         )
-        pairs, scale = residuals.pairs, self.share * float(residuals.scales[0])
+        pairs, scale = residuals.pairs, self.share * float(residuals.spans[0])
         # The residuals contain the force, so the error of a_v has a part from the force's.
         along = 2 * (pairs[:-1, :-1] @ force - pairs[:-1, -1]) @ columns / scale
         own = kicks * np.sqrt(2 * overlap(self.found.residuals) / forces.n_windows)

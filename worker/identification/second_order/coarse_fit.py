@@ -367,4 +367,6 @@ def _innovations(frame: LinearFrame, best: Linear) -> ResidualSums:
     u, none = u[valid], np.zeros(0)
     powers = np.array([[(column**p).sum() for p in range(5)] for column in u.T])
     squares = u.T @ u
-    return ResidualSums(squares, np.diag(squares), np.ones(2), none, none, powers, lags, none)
+    return ResidualSums(
+        squares, np.diag(squares), np.ones(1), none, none, none, none, powers, lags, none
+    )

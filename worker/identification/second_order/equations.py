@@ -4,7 +4,8 @@ Instruments are functions of samples before a window, so neither measurement noi
 inside a window bias them (docs/method.md §16, equations S2–S6).
 """
 
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,13 @@ from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Integers, Trajectories
 from worker.identification.regression import (
     NormalEquations,
-    calibrated,
+    calibration,
+    scaled,
     whitened_by,
     whitening_of,
+    with_scores,
 )
+from worker.identification.second_order.noise_of_residuals import noise_of_residuals
 from worker.identification.second_order.phase_space import PhaseSpace
 from worker.identification.second_order.windows import Kicks, Piece, Shape, pieces
 from worker.identification.sums.block_sums import BlockSums, Summing, sums_here
@@ -27,6 +31,16 @@ Floats = NDArray[np.float64]
 
 SMALLEST_EIGENVALUE = 1e-12
 """Share of V's largest eigenvalue below which a direction of the instruments is left out."""
+
+
+LARGEST_SHARE = 0.3
+"""Share of the information that chance may have in a direction whose bias is taken out."""
+
+LEAST_TOLD = 1e-8
+"""Eigenvalue of the normalised information, over the largest, below which a bias is not known."""
+
+FEWEST_BLOCKS = 8
+"""Number of blocks below which that is not known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,13 +64,65 @@ class ForceSums:
         """Compute V of the force along one coordinate; (K, K), equation (S4)."""
         return np.asarray(self.kicks[coordinate] + noise * self.noise)
 
-    def equations(self, coordinate: int, noise: float) -> NormalEquations:
+    def equations(
+        self, coordinate: int, noise: float, force: Floats | None = None
+    ) -> NormalEquations:
         """Whiten the equations of the force along one coordinate. Raises NoDataUnderKernels.
 
-        noise   variance of the measurement noise
+        Parameters
+        ----------
+        coordinate : number of the coordinate
+        noise : variance of its measurement noise
+        force : (J,) force near the answer, by which the instruments' bias is found; None to leave
+            it in
         """
         whitening = whitening_of(self.covariance(coordinate, noise), SMALLEST_EIGENVALUE)
-        return whitened_by(WeakSystem(self.design, self.response[..., coordinate]), whitening)
+        system = WeakSystem(self.design, self.response[..., coordinate])
+        found = whitened_by(system, whitening)
+        if force is None or len(self.design) < FEWEST_BLOCKS:
+            return found
+        return _without_own_products(found, system, whitening, force)
+
+
+def _without_own_products(
+    equations: NormalEquations, system: WeakSystem, whitening: Floats, force: Floats
+) -> NormalEquations:
+    """Take the bias of many instruments out of the score, by the jackknife of blocks.
+
+    Kicks move the velocity in their own window, so what chance does in a block's design has to do
+    with that in its response. Of many instruments each adds a little of it to the score, and the
+    estimate comes nearer to that of least squares. The products of each block with itself are
+    taken out (Angrist, Imbens and Krueger 1999) in directions in which they are few: of those that
+    the instruments hardly tell they are all there is.
+
+    Parameters
+    ----------
+    equations, system, whitening : whitened equations, and what they are of
+    force : (J,) force near the answer
+    """
+    n, information = len(system.design), equations.information
+    blocks = whitening @ system.design
+    left = (system.response - system.design @ force) @ whitening.T
+    own = np.einsum("brj,br->bj", blocks, left) * n / (n - 1)
+    square = (np.einsum("brj,brk->jk", blocks, blocks) * n - information) / (n - 1)
+    norms = np.sqrt(np.diag(information))
+    norms = np.where(norms > 0, norms, 1.0)
+    values, vectors = np.linalg.eigh(information / np.outer(norms, norms))
+    told = values > LEAST_TOLD * values[-1]
+    root = vectors[:, told] / np.sqrt(values[told]) / norms[:, None]
+    shares, axes = np.linalg.eigh(root.T @ square @ root)
+    few = (shares > 0) & (shares < LARGEST_SHARE)
+    along = root @ axes[:, few]
+    of_axes = own @ along
+    # By Cauchy and Schwarz chance does no more: what does is a force that is not near the answer.
+    most = np.sqrt(shares[few] * len(whitening))
+    of_axes *= np.minimum(1.0, most / np.maximum(np.abs(of_axes.sum(axis=0)), 1e-300))
+    own = of_axes @ (information @ along).T
+    return replace(
+        equations,
+        score=equations.score - own.sum(axis=0),
+        block_score=equations.block_score - own,
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,9 +131,12 @@ class ResidualSums:
 
     products    (d, d)                Σ r_p r_q
     changes     (d,)                  Σ D²
-    scales      (2,)                  Σ (h₋ + h₊)/3 and Σ of the noise's factor
+    spans       (1,)                  Σ (h₋ + h₊)/3
+    noise       (d, d)                Σ of what the noise of the samples adds to r_p r_q
     response    (n_blocks, K, d, d)   Σ z (r_p r_q − noise)
-    squares     (d, d, K, K)          Σ z zᵀ of the expected squares of r_p r_q, pairs apart
+    squares     (d, d, K, K)          Σ z zᵀ of the variances of r_p r_q, pairs apart
+    slopes      (d, K, J)             Σ z r_p ∫wf ds, the slope of Σ z r_p r_q in the force along q
+                                      with its sign changed
     moments     (d, 5)                Σ u^p of u = r over its standard deviation
     lags        (d, n_lags, 3)        n, Σ r_i r_{i+l}, Σ (r_i r_{i+l})² at lags 1, 2, …
     pairs       (J + d, J + d)        Σ of products of ∫wf ds and D, from which the products of the
@@ -76,15 +145,19 @@ class ResidualSums:
 
     products: Floats
     changes: Floats
-    scales: Floats
+    spans: Floats
+    noise: Floats
     response: Floats
     squares: Floats
+    slopes: Floats
     moments: Floats
     lags: Floats
     pairs: Floats
 
     def apart(self, coordinate: int, lag: int) -> ResidualMoments:
         """Return the residuals of windows that do not overlap; (S7).
+
+        Windows at every sample count as often as they tell something new.
 
         Parameters
         ----------
@@ -93,7 +166,9 @@ class ResidualSums:
         """
         lags = self.lags[coordinate, lag : lag + 2].ravel()
         squares = [self.products[coordinate, coordinate], self.changes[coordinate], lags[0]]
-        return ResidualMoments(self.moments[coordinate], lags, np.array(squares), 0.0)
+        times = overlap(self) if lag else 1.0
+        moments = ResidualMoments(self.moments[coordinate] / times, lags, np.array(squares), 0.0)
+        return moments.repeated(times)
 
     def squares_of(self, force: Floats) -> float:
         """Compute Σ r² of a force (J,) in one coordinate, or Σ r (r + 2r₊) in smoothed records."""
@@ -139,6 +214,7 @@ class SecondOrderPass:
         of_kicks, of_noise, n = np.zeros((d, size, size)), np.zeros((size, size)), 0
         n_squared = 0
         residuals = _nothing(size, d, self.n_lags)
+        units = self.space.velocity_units
         walk = pieces(
             self.data, self.space, self.library, shape, self.kicks, block[None], self.every
         )
@@ -151,11 +227,15 @@ class SecondOrderPass:
             if squared:
                 n_squared += count
                 _add_squares(of_kicks, of_noise, piece, shape, self.kicks)
-            _add_residuals(residuals, piece, self.kicks, self.force, squared)
+            noise = noise_of_residuals(
+                piece, shape.half, self.kicks.noise, self.library, self.force, units
+            )
+            _add_residuals(residuals, piece, self.kicks, self.force, noise, squared)
             if self.pairs:
                 _add_pairs(residuals, piece, self.kicks)
         share = n / max(n_squared, 1)
         residuals.squares[:] *= share
+        residuals.slopes[:] *= share
         return n, (
             design,
             response,
@@ -190,9 +270,11 @@ def _nothing(size: int, d: int, n_lags: int) -> ResidualSums:
     return ResidualSums(
         np.zeros((d, d)),
         np.zeros(d),
-        np.zeros(2),
+        np.zeros(1),
+        np.zeros((d, d)),
         np.zeros((size, d, d)),
         np.zeros((d, d, size, size)),
+        np.zeros((d, size, size)),
         np.zeros((d, 5)),
         np.zeros((d, n_lags, 3)),
         np.zeros((size + d, size + d)),
@@ -218,20 +300,20 @@ def _add_squares(
 
 
 def _add_residuals(
-    sums: ResidualSums, piece: Piece, kicks: Kicks, force: Floats, squared: bool
+    sums: ResidualSums, piece: Piece, kicks: Kicks, force: Floats, noise: Floats, squared: bool
 ) -> None:
     """Add a piece's residuals to the sums; squares of the instruments only where `squared`."""
-    d, z = len(force), piece.instruments
-    r = (piece.change - piece.terms @ force.T) * piece.valid[:, None]
+    d, z, valid = len(force), piece.instruments, piece.valid[:, None]
+    r = (piece.change - piece.terms @ force.T) * valid
     span = piece.steps.sum(axis=1) / 3
-    behind, ahead = 1 / piece.steps.T
-    factor = ahead**2 + behind**2 + (ahead + behind) ** 2
-    variance = span[:, None] * piece.diffusion + factor[:, None] * kicks.noise
+    variance = _variances(span, piece, kicks) + noise
     sums.products[:] += r.T @ r
-    sums.changes[:] += ((piece.change * piece.valid[:, None]) ** 2).sum(axis=0)
-    sums.scales[:] += [span[piece.valid].sum(), factor[piece.valid].sum()]
+    sums.changes[:] += ((piece.change * valid) ** 2).sum(axis=0)
+    sums.spans[:] += span[piece.valid].sum()
+    sums.noise[:] += noise[piece.valid].sum(axis=0)
     # Before anything is known about kicks the residuals are counted alone.
-    u = r / np.sqrt(np.where(variance > 0, variance, np.inf))
+    own = np.einsum("npp->np", variance)
+    u = r / np.sqrt(np.where(own > 0, own, np.inf))
     squares = u * u
     sums.moments[:, 0] += float(piece.valid.sum())
     for p, power in enumerate((u, squares, squares * u, squares * squares), start=1):
@@ -241,17 +323,39 @@ def _add_residuals(
         later[:-1] = r[1:]
     for p in range(d):
         for q in range(p, d):
-            both = r[:, p] * r[:, q] - (factor * kicks.noise[p] if p == q else 0.0)
+            both = r[:, p] * r[:, q] - noise[:, p, q]
             both += r[:, p] * later[:, q] + r[:, q] * later[:, p]
             sums.response[:, p, q] += z.T @ both
             if squared:
-                expected = variance[:, p] * variance[:, q] * (2 if p == q else 1)
+                expected = own[:, p] * own[:, q] + variance[:, p, q] ** 2
                 sums.squares[p, q] += (z * expected[:, None]).T @ z
+        if squared:
+            sums.slopes[p] += z.T @ _slopes(piece.terms * valid, r[:, p], later[:, p], kicks)
     for lag in range(1, sums.lags.shape[1] + 1):
         pair = r[lag:] * r[:-lag]
         sums.lags[:, lag - 1, 0] += float((piece.valid[lag:] & piece.valid[:-lag]).sum())
         sums.lags[:, lag - 1, 1] += pair.sum(axis=0)
         sums.lags[:, lag - 1, 2] += (pair**2).sum(axis=0)
+
+
+def _variances(span: Floats, piece: Piece, kicks: Kicks) -> Floats:
+    """Compute the covariances of the residuals by the kicks; (n, d, d).
+
+    Velocities are correlated as in the mean.
+    """
+    mean = np.diag(kicks.diffusion)
+    scale = np.sqrt(np.outer(mean, mean))
+    correlation = kicks.diffusion / np.where(scale > 0, scale, 1.0)
+    root = np.sqrt(piece.diffusion * span[:, None])
+    return np.asarray(root[:, :, None] * root[:, None, :] * correlation)
+
+
+def _slopes(terms: Floats, r: Floats, later: Floats, kicks: Kicks) -> Floats:
+    """Compute r ∫wf ds by window, with the neighbours' in smoothed records; (n, J)."""
+    out = terms * (r + later)[:, None]
+    if kicks.smoothed:
+        out[:-1] += terms[1:] * r[:-1, None]
+    return np.asarray(out)
 
 
 def _add_pairs(sums: ResidualSums, piece: Piece, kicks: Kicks) -> None:
@@ -264,25 +368,38 @@ def _add_pairs(sums: ResidualSums, piece: Piece, kicks: Kicks) -> None:
 
 
 def diffusion_equations(
-    forces: ForceSums, residuals: ResidualSums, pair: tuple[int, int], kicks: Kicks
+    forces: ForceSums,
+    residuals: ResidualSums,
+    pair: tuple[int, int],
+    kicks: Kicks,
+    errors: Sequence[Floats],
 ) -> NormalEquations:
     """Whiten the equations of a component of the diffusion. Raises NoDataUnderKernels.
 
-    Over a window E r² = ⅔ of ∫w a ds, so the sums of the force serve again, equation (S6).
+    Over a window E r² = ⅔ of ∫w a ds, so the sums of the force serve again, equation (S6). The
+    force's own error moves all windows together.
 
     Parameters
     ----------
     forces, residuals : sums
     pair : numbers of the velocities
     kicks : kicks and noise
+    errors : by coordinate a square root (J, k) of the covariance of the force's coefficients
     """
     p, q = pair
     variance = residuals.squares[p, q] * overlap(residuals)
     whitening = whitening_of(variance, SMALLEST_EIGENVALUE)
     # The second difference and the next one have together the variance of one whole interval.
     share = 1.0 if kicks.smoothed else 1.5
-    found = whitened_by(WeakSystem(forces.design / share, residuals.response[..., p, q]), whitening)
-    return calibrated(found) if kicks.smoothed else found
+    system = WeakSystem(forces.design / share, residuals.response[..., p, q])
+    found = whitened_by(system, whitening)
+    factor = calibration(found) if kicks.smoothed else 1.0
+    found = scaled(found, factor)
+    along = [residuals.slopes[p] @ errors[q], residuals.slopes[q] @ errors[p]]
+    # A force's own square changes twice as much as a product with another's.
+    moved = 2 * along[0] if p == q else np.column_stack(along)
+    shift = factor * found.design.T @ whitening @ moved
+    return with_scores(found, found.information, found.information + shift @ shift.T)
 
 
 def overlap(residuals: ResidualSums) -> float:

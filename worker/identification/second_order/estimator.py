@@ -1,6 +1,6 @@
 """Estimator of second-order dynamics: which window, which noise, and which terms."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
@@ -159,9 +159,11 @@ def fit(problem: SecondOrderProblem) -> SecondOrderFit:
     shape_at = partial(shape_of, noisy=noisy, powers=problem.has_powers)
     forces, _ = problem.sums(shape_at(half), kicks)
     _check_size(forces, problem.library)
+    force: Floats | None = None
     for _ in range(ROUNDS):
         shape = shape_at(half)
-        forces, residuals = problem.sums(shape, kicks, _force_of(problem, forces, kicks))
+        force = _coefficients(_chosen(problem, forces, kicks, force))
+        forces, residuals = problem.sums(shape, kicks, force)
         before, kicks = kicks, kicks_of(residuals, kicks)
         wider = _half(kicks) if noisy else 1
         settled = np.allclose(np.diag(kicks.diffusion), np.diag(before.diffusion), rtol=0.02)
@@ -170,12 +172,14 @@ def fit(problem: SecondOrderProblem) -> SecondOrderFit:
         half = wider
     if not noisy and _is_smoothed(residuals):
         kicks = kicks_of(residuals, replace(kicks, smoothed=True))
-        forces, residuals = problem.sums(shape, kicks, _force_of(problem, forces, kicks))
-    local = _local_diffusion(problem, forces, residuals, kicks)
+        force = _coefficients(_chosen(problem, forces, kicks, force))
+        forces, residuals = problem.sums(shape, kicks, force)
+    chosen = _chosen(problem, forces, kicks, force)
+    local = _local_diffusion(problem, forces, residuals, kicks, _errors(chosen))
     if problem.every > 1 or local is not None:
-        force, kicks = _force_of(problem, forces, kicks), replace(kicks, local=local)
-        forces, residuals = problem.sums(shape, kicks, force, every=1)
-    return _selected(problem, forces, residuals, kicks, shape)
+        kicks = replace(kicks, local=local)
+        forces, residuals = problem.sums(shape, kicks, _coefficients(chosen), every=1)
+    return _selected(problem, forces, residuals, kicks, shape, _coefficients(chosen))
 
 
 def _selected(
@@ -184,17 +188,21 @@ def _selected(
     residuals: ResidualSums,
     kicks: Kicks,
     shape: Shape,
+    near: Floats,
 ) -> SecondOrderFit:
+    """Choose the terms of force and diffusion, with errors; `near` is the force (d, J)."""
     library, d, n = problem.library, problem.space.dimension, forces.n_windows
     force = []
-    equations = tuple(forces.equations(c, noise) for c, noise in enumerate(kicks.noise.tolist()))
+    equations = tuple(
+        forces.equations(c, noise, near[c]) for c, noise in enumerate(kicks.noise.tolist())
+    )
     for name, of_force in zip(problem.space.names, equations, strict=False):
         problem.tell(f"choosing the terms of the force along {name}")
         force.append(choose(of_force, None, library, n, problem.selection))
     diffusion = {}
     for p in range(d):
         for q in range(p, d):
-            of_pair = diffusion_equations(forces, residuals, (p, q), kicks)
+            of_pair = diffusion_equations(forces, residuals, (p, q), kicks, _errors(force))
             diffusion[p, q] = choose_up_to(
                 problem.diffusion_degree, of_pair, None, library, n, problem.selection
             )
@@ -262,13 +270,13 @@ def _lag_factors(problem: SecondOrderProblem) -> Floats:
 
 def kicks_of(residuals: ResidualSums, kicks: Kicks) -> Kicks:
     """Estimate the mean diffusion from the residuals of a window."""
-    left = residuals.products - residuals.scales[1] * np.diag(kicks.noise)
+    left = residuals.products - residuals.noise
     if kicks.smoothed:
         left = (left + 2 * np.diag(residuals.lags[:, 0, 1])) / 1.5
     # Where noise is all there is, the difference may be negative: windows then have to widen.
     short = np.diag(LEAST_KICKS * residuals.products) - np.diag(left)
     left = left + np.diag(short.clip(min=0))
-    return replace(kicks, diffusion=left / residuals.scales[0])
+    return replace(kicks, diffusion=left / residuals.spans[0])
 
 
 def _is_smoothed(residuals: ResidualSums) -> bool:
@@ -298,41 +306,54 @@ def _first_half(problem: SecondOrderProblem, kicks: Kicks) -> int:
     bare, half = problem.without_terms(), 1
     while half < WIDEST:
         _, sums = bare.sums(shape_of(half, noisy=False, powers=False), kicks)
-        noise = sums.scales[1] * kicks.noise
-        if np.all(np.diag(sums.products) > 3 * noise):
+        if np.all(np.diag(sums.products) > 3 * np.diag(sums.noise)):
             break
         half *= 2
     return half
 
 
-def _force_of(problem: SecondOrderProblem, forces: ForceSums, kicks: Kicks) -> Floats:
-    """Estimate the forces on their best supports; (d, J).
+def _chosen(
+    problem: SecondOrderProblem, forces: ForceSums, kicks: Kicks, near: Floats | None
+) -> tuple[Selected, ...]:
+    """Estimate the forces on their best supports; `near` is an estimate (d, J), or None.
 
     All terms together err so much under strong noise that their residuals tell nothing.
     """
-    return np.stack(
-        [
-            choose(
-                forces.equations(c, noise),
-                None,
-                problem.library,
-                forces.n_windows,
-                problem.selection,
-                briefly=True,
-            ).estimate.internal
-            for c, noise in enumerate(kicks.noise.tolist())
-        ]
+    return tuple(
+        choose(
+            forces.equations(c, noise, None if near is None else near[c]),
+            None,
+            problem.library,
+            forces.n_windows,
+            problem.selection,
+            briefly=True,
+        )
+        for c, noise in enumerate(kicks.noise.tolist())
     )
 
 
+def _coefficients(force: Sequence[Selected]) -> Floats:
+    """Stack the coefficients along the internal functions; (d, J)."""
+    return np.stack([s.estimate.internal for s in force])
+
+
+def _errors(force: Sequence[Selected]) -> list[Floats]:
+    """List square roots of the covariances of these coefficients, (J, J) each."""
+    return [s.estimate.internal_factor for s in force]
+
+
 def _local_diffusion(
-    problem: SecondOrderProblem, forces: ForceSums, residuals: ResidualSums, kicks: Kicks
+    problem: SecondOrderProblem,
+    forces: ForceSums,
+    residuals: ResidualSums,
+    kicks: Kicks,
+    errors: Sequence[Floats],
 ) -> Floats | None:
     """Estimate the diffusion of each velocity (d, J); None where no term but 1 is selected."""
     found = [
         choose_up_to(
             problem.diffusion_degree,
-            diffusion_equations(forces, residuals, (c, c), kicks),
+            diffusion_equations(forces, residuals, (c, c), kicks, errors),
             None,
             problem.library,
             forces.n_windows,

@@ -101,7 +101,8 @@ class Piece:
     valid         (n,) whether the window lies inside a segment
     terms         (n, J) integrals of the internal functions under each window's triangle
     change        (n, d) D, change of the velocities
-    instruments   (n, J) internal functions at the sample before the window
+    states        (n, 2d) position and velocity at the sample before the window
+    instruments   (n, J) internal functions there
     steps         (n, 2) h₋ and h₊
     diffusion     (n, d) diffusion of the velocities at that sample
     intervals     (n + 2m − 1,) sampling intervals from the first window's start to the last's end
@@ -111,6 +112,7 @@ class Piece:
     valid: NDArray[np.bool_]
     terms: Floats
     change: Floats
+    states: Floats
     instruments: Floats
     steps: Floats
     diffusion: Floats
@@ -194,7 +196,8 @@ def _piece(
     at = slice(centre.start - shape.lag, centre.stop - shape.lag)
     back = slice(at.start - shape.backward, at.stop - shape.backward)
     rates = (y[at] - y[back]) / (tau[at] - tau[back])[:, None] / space.velocity_units
-    functions = library.internal(np.column_stack([y[at], rates]))
+    before = np.column_stack([y[at], rates])
+    functions = library.internal(before)
     mean = np.diag(kicks.diffusion)
     diffusion = (
         np.broadcast_to(mean, (n, len(mean)))
@@ -206,6 +209,7 @@ def _piece(
         valid,
         terms,
         second(y.T),
+        before,
         functions * valid[:, None],
         np.stack([behind, ahead], axis=1),
         diffusion,

@@ -148,3 +148,14 @@ def test_the_window_is_that_of_the_sums_where_rounds_end_before_it_settles(
     assert found.kicks.noise[0] > 0
     # Residuals are summed up to two lags beyond the whole window.
     assert found.residuals.lags.shape[1] == 2 * found.shape.half + 2
+
+
+def test_overlapping_windows_do_not_make_residuals_remember_each_other() -> None:
+    """Windows at every sample are no new ones: some twenty together say what one does."""
+    z = []
+    for seed in range(8):
+        noise = 0.05 * np.random.default_rng([seed, 1]).standard_normal(2500)
+        found, _, _ = fitted([harmonic(K, GAMMA, A, 0.02, 2500, seed) + noise], 0.02)
+        assert found.shape.half > 10
+        z.append(found.residuals.apart(0, 2 * found.shape.half).lag_one_z)
+    assert 0.1 < np.mean(np.square(z)) < 1 + 4 * np.sqrt(2 / 8)
