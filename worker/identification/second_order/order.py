@@ -31,6 +31,7 @@ from worker.identification.second_order.candidate_spectra import (
 )
 from worker.identification.second_order.echoes import find_echo
 from worker.identification.second_order.even_windows import read_windows
+from worker.identification.second_order.force_residuals import residuals_of_force
 from worker.identification.second_order.order_reasons import SENTENCES, Evidence
 from worker.identification.second_order.record_windows import RecordWindows
 from worker.identification.second_order.spectral_fit import (
@@ -42,6 +43,7 @@ from worker.identification.second_order.spectral_fit import (
     measure,
     misfit,
     score,
+    surprise,
 )
 
 Floats = NDArray[np.float64]
@@ -270,7 +272,8 @@ def _verdict(record: RecordWindows, fits: list[_Fits]) -> _Verdict:
     widest = max(found, key=lambda one: one.extent)
     told = (widest.kind, float(widest.width))
     described = max(misfit(f.spectrum, s.fitted) for s, f in zip(found, fits, strict=True))
-    again = None
+    again: tuple[list[_Fits], float] | None = None
+    evidence: Evidence = "velocity-resolved"
     if described < FITS:
         if over < MARGIN and widest.extent <= (INTERPOLATED if record.windows.resampled else BLUR):
             return _Verdict(1, "averaged-over-exposure", gain, z, misfits, told, over)
@@ -278,6 +281,9 @@ def _verdict(record: RecordWindows, fits: list[_Fits]) -> _Verdict:
             # The overtones of a limit cycle fall off as behind a low-pass.
             if widest.kind in POLES and widest.extent > WIDE and misfits[1] > FITS:
                 again = _without_force(record, fits, FITS / 2)
+            if again is None and noisy:
+                again = _without_fitted_force(record, fits)
+                evidence = "force-resolved"
             if again is None:
                 return _Verdict(None, "smoothed", gain, z, misfits, told, over)
     elif misfits[1] > FITS or gain < GAIN or z < CLEARLY:
@@ -293,7 +299,7 @@ def _verdict(record: RecordWindows, fits: list[_Fits]) -> _Verdict:
         if echo is not None:
             told = ("average", float(echo))
             return _Verdict(None, "smoothed", gain, z, misfits, told, over)
-    return _Verdict(2, "velocity-resolved", gain, z, misfits, told, over)
+    return _Verdict(2, evidence, gain, z, misfits, told, over)
 
 
 def _is_simpler(fits: list[_Fits], smoothed: list[Smoothed]) -> bool:
@@ -334,6 +340,34 @@ def _without_force(
         if over >= MARGIN and (best is None or over > best[1]):
             best = again, over
     return best
+
+
+def _without_fitted_force(
+    record: RecordWindows, fits: list[_Fits]
+) -> tuple[list[_Fits], float] | None:
+    """Fit what the identified force leaves; None where a filtered process explains as much.
+
+    Noise hides kicks and filter alike, but not a force that bends: second differences less the
+    force have to be kicks and noise, and more likely than those of any filtered process.
+    """
+    found = residuals_of_force(record)
+    if found is None:
+        return None
+    gains: Floats = np.zeros(len(record.windows.states))
+    again, over = [], 0.0
+    for f in fits:
+        before, left = (_fits(series[:, :, f.variable], f.variable) for series in found)
+        if misfit(left.spectrum, left.second) > FITS / 2:
+            return None
+        smoothed = fit_smoothed(before.spectrum, FILTERS).fitted
+        rival = fit_smoothed(left.spectrum, FILTERS).fitted
+        gains += surprise(before.spectrum, smoothed) - surprise(left.spectrum, left.second)
+        over += rival.deviance - left.second.deviance
+        again.append(left)
+    # Windows overlap by half.
+    gain = float(gains.sum() / 2)
+    z = float(gains.mean() / max(float(gains.std()), 1e-300) * np.sqrt(len(gains) / 2))
+    return (again, over) if gain >= GAIN and z >= CLEARLY and over >= TIE else None
 
 
 def _diffusing(fits: _Fits) -> float:

@@ -5,6 +5,7 @@ from typing import Literal
 Evidence = Literal[
     "increments-independent",
     "velocity-resolved",
+    "force-resolved",
     "averaged-over-exposure",
     "smoothed",
     "nothing-but-noise",
@@ -35,6 +36,13 @@ SENTENCES: dict[Evidence, str] = {
         "intervals apart by {far:+.2f}, and second differences are kicks to a velocity. The "
         "process is of second order. A process of first order behind a filter with one pole (RC, "
         "exponential smoothing) is the same process, and the record cannot tell them apart."
+    ),
+    "force-resolved": (
+        "Noise hides whether the path is smooth as with inertia or as behind a filter ({kind}, "
+        "about {width:.2g} sampling intervals wide), but a force in position and velocity explains "
+        "the record better than any filtered process of first order with the same spectrum: what "
+        "it leaves of second differences at intervals of {step} is kicks to the velocity and "
+        "measurement noise. The process is of second order."
     ),
     "smoothed": (
         "The path is smooth, but as a process of first order behind a filter is ({kind}, about "

@@ -33,6 +33,7 @@ class Spectrum:
     """Mean periodogram of the windows of one variable.
 
     n         number of values of a window
+    scale     root mean square of the values, which are one in what follows
     windows   (n_windows, n_groups) periodograms by groups of frequencies
     mean      (n_groups,) their mean
     weights   (n_groups,) half the degrees of freedom of the mean: overlapping windows count half,
@@ -41,6 +42,7 @@ class Spectrum:
     """
 
     n: int
+    scale: float
     windows: Floats
     mean: Floats
     weights: Floats
@@ -86,7 +88,7 @@ def measure(series: Floats) -> Spectrum:
     # Of an exact period nothing is left at other frequencies.
     windows = groups.grouped(periodograms) + 1e-30
     degrees = np.asarray(groups.sizes * (0.5 * len(series) / _dispersion(windows, groups.sizes)))
-    return Spectrum(n, windows, windows.mean(axis=0), degrees, lines(_peaks(raw, n), n))
+    return Spectrum(n, scale, windows, windows.mean(axis=0), degrees, lines(_peaks(raw, n), n))
 
 
 def _dispersion(windows: Floats, sizes: Integers) -> float:
@@ -207,9 +209,16 @@ def _refined(spectrum: Spectrum, best: Smoothed, noise: bool) -> Smoothed:
 
 def score(spectrum: Spectrum, better: Fitted, worse: Fitted) -> Floats:
     """Compute the log-likelihood that one model gains over another in each window (Vuong 1989)."""
-    one, other = better.spectrum, worse.spectrum
-    sizes = frequencies(spectrum.n).sizes
-    return np.asarray((spectrum.windows * (1 / other - 1 / one) + np.log(other / one)) @ sizes)
+    return surprise(spectrum, worse) - surprise(spectrum, better)
+
+
+def surprise(spectrum: Spectrum, fitted: Fitted) -> Floats:
+    """Compute Whittle's log-likelihood of each window, less a constant and with its sign changed.
+
+    It is that of the values themselves, so models of different series of as many values compare.
+    """
+    f, sizes = fitted.spectrum, frequencies(spectrum.n).sizes
+    return np.asarray((spectrum.windows / f + np.log(f * spectrum.scale**2)) @ sizes)
 
 
 def misfit(spectrum: Spectrum, fitted: Fitted) -> float:

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter1d
 from scipy.signal import butter, lfilter
 
-from tests.worker.identification.second_order.paths import harmonic
+from tests.worker.identification.second_order.paths import harmonic, oscillators
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.second_order.candidate_spectra import (
     filtered,
@@ -102,6 +103,20 @@ def test_noise_a_thousand_times_the_kick_does_not_hide_inertia() -> None:
     found = told(path + noise * np.random.default_rng(9).standard_normal(3 * N), dt=dt)
     assert found.order == 2
     assert found.noise
+
+
+def test_a_force_tells_a_noisy_limit_cycle_from_a_filtered_process() -> None:
+    """Both have spectra that fall off as behind a filter, and noise that hides the kicks."""
+    rng = np.random.default_rng(12)
+    [path] = oscillators(
+        lambda x, v: 3 * (1 - x**2) * v - x, lambda x, v: np.full_like(x, 0.1), 0.02, 2_000, 1
+    )
+    cycle = told(path + 0.01 * rng.standard_normal(2_000), dt=0.02)
+    assert (cycle.order, cycle.evidence, cycle.noise) == (2, "force-resolved", True)
+    # Between two wells, behind a filter of the same width, with noise of the same share.
+    smooth = gaussian_filter1d(np.tanh(2 * relaxing(0.02, 2_000, 13)), 8)
+    well = told(smooth + 0.02 * rng.standard_normal(2_000), dt=0.02)
+    assert (well.order, well.evidence) == (None, "smoothed")
 
 
 def test_noise_is_told_from_none() -> None:
