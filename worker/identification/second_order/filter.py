@@ -29,8 +29,11 @@ LARGEST = 1e3
 """Position, velocity or variance beyond which trial parameters count as explosive."""
 
 SUBSTEP = 0.25
-"""Step times rate of the force that a sub-step takes. The rule of fourth order is then off by
-0.25⁵/120, or 10⁻⁵, so that the likelihood hardly jumps where the number of sub-steps changes."""
+"""Step times rate of the force that a sub-step takes. Means are then off by 0.25⁵/120, or 10⁻⁵,
+and S by 10⁻⁴ of itself, so that the likelihood hardly jumps where their number changes."""
+
+HIGHEST_ORDER = 6
+"""Order in a sub-step's length to which covariances are followed."""
 
 FEW_SUBSTEPS, MOST_SUBSTEPS = 16, 64
 """Sub-steps up to which they are so short, and beyond which trial parameters count as explosive.
@@ -93,7 +96,7 @@ def _derivatives(out: Floats, coefficients: Floats, exponents: Integers, table: 
 
 @compiled
 def _linearise(rows: Floats, f: Floats, a: Floats, xx: float, xv: float, vv: float) -> None:
-    """Fill the derivatives of dv, dxv and dvv along x, v, xx, xv, vv; (3, 5)."""
+    """Fill the derivatives of dv, dxv, dvv, E F_x and E F_v along x, v, xx, xv, vv; (5, 5)."""
     rows[0, 0], rows[0, 1], rows[0, 2], rows[0, 3], rows[0, 4] = (
         f[1],
         f[2],
@@ -111,6 +114,20 @@ def _linearise(rows: Floats, f: Floats, a: Floats, xx: float, xv: float, vv: flo
     rows[2, 2] = xv * f[6] + vv * f[7] + a[3] / 2
     rows[2, 3] = 2 * (f[1] + xv * f[7] + vv * f[8]) + a[4]
     rows[2, 4] = 2 * f[2] + xv * f[8] + vv * f[9] + a[5] / 2
+    rows[3, 0], rows[3, 1], rows[3, 2], rows[3, 3], rows[3, 4] = (
+        f[3],
+        f[4],
+        f[6] / 2,
+        f[7],
+        f[8] / 2,
+    )
+    rows[4, 0], rows[4, 1], rows[4, 2], rows[4, 3], rows[4, 4] = (
+        f[4],
+        f[5],
+        f[7] / 2,
+        f[8],
+        f[9] / 2,
+    )
 
 
 @compiled
@@ -123,7 +140,7 @@ def _along_coefficients(
     xv: float,
     vv: float,
 ) -> None:
-    """Fill the derivatives of dv, dxv and dvv along the coefficients themselves; (3, n)."""
+    """Fill the derivatives of dv, dxv, dvv, E F_x and E F_v along the coefficients; (5, n)."""
     for i in range(len(force)):
         j, k = force[i, 0], force[i, 1]
         by_x = j * table[j - 1, k] if j > 0 else 0.0
@@ -131,6 +148,7 @@ def _along_coefficients(
         source[0, i] = table[j, k]
         source[1, i] = xx * by_x + xv * by_v
         source[2, i] = 2 * (xv * by_x + vv * by_v)
+        source[3, i], source[4, i] = by_x, by_v
     for i in range(len(diffusion)):
         source[2, len(force) + i] = table[diffusion[i, 0], diffusion[i, 1]]
 
@@ -146,6 +164,69 @@ def _slopes(slope: Floats, stage: Floats, rows: Floats, source: Floats) -> None:
             row = rows[q]
             along = row[0] * x + row[1] * v + row[2] * xx + row[3] * xv + row[4] * vv
             slope[into, i] = source[q, i] + along
+
+
+@compiled
+def _along_start(out: Floats, slope: Floats, stage: Floats, rows: Floats, source: Floats) -> None:
+    """Fill the derivatives of `start` in `_higher_orders` along all parameters; (5, n)."""
+    for q in range(3):
+        for i in range(out.shape[1]):
+            out[q, i] = slope[2 + q, i]
+    for q in (3, 4):
+        row = rows[q]
+        for i in range(out.shape[1]):
+            along = row[0] * stage[0, i] + row[1] * stage[1, i] + row[2] * stage[2, i]
+            out[q, i] = source[q, i] + along + row[3] * stage[3, i] + row[4] * stage[4, i]
+
+
+@compiled
+def _higher_orders(out: Floats, now: Floats, start: Floats, h: float, gradient: bool) -> None:
+    """Fill what orders five and six in h add to xx, xv and vv, and its derivatives along `start`.
+
+    The rule of fourth order lacks them, and xx begins as a h³/3: without them S was 1 % too small
+    at a friction of 0.14 per step, 2 % at 0.2, and a as much too large. With them S is off by 10⁻⁴.
+
+    Parameters
+    ----------
+    out : (6, 3) addition to xx, xv and vv, and its derivatives
+    now : (6, 3) room for derivatives in time
+    start : (5,) dxx, dxv, dvv, E F_x and E F_v at the beginning of the step
+    h : length of the step
+    gradient : whether to fill the derivatives
+    """
+    along_x, along_v, factor = start[3], start[4], h
+    n = 6 if gradient else 1
+    for q in range(n):
+        for p in range(3):
+            now[q, p] = start[p] if q == 0 else 1.0 if q == p + 1 else 0.0
+            out[q, p] = 0.0
+    for order in range(2, HIGHEST_ORDER + 1):
+        factor *= h / order
+        before_xx, before_xv, before_vv = now[0, 0], now[0, 1], now[0, 2]
+        for q in range(n):
+            xx, xv, vv = now[q, 0], now[q, 1], now[q, 2]
+            now[q, 0] = 2 * xv
+            now[q, 1] = vv + along_x * xx + along_v * xv
+            now[q, 2] = 2 * (along_x * xv + along_v * vv)
+        if gradient:
+            now[4, 1] += before_xx
+            now[4, 2] += 2 * before_xv
+            now[5, 1] += before_xv
+            now[5, 2] += 2 * before_vv
+        if order > 4:
+            for q in range(n):
+                for p in range(3):
+                    out[q, p] += factor * now[q, p]
+
+
+@compiled
+def _add_products(tangent: Floats, factors: Floats, along: Floats) -> None:
+    """Add the sums of factors (5, 3) times rows of `along` (5, n) to the tangents of xx, xv, vv."""
+    for q in range(3):
+        for i in range(tangent.shape[1]):
+            total = factors[0, q] * along[0, i] + factors[1, q] * along[1, i]
+            total += factors[2, q] * along[2, i] + factors[3, q] * along[3, i]
+            tangent[2 + q, i] += total + factors[4, q] * along[4, i]
 
 
 @compiled
@@ -210,18 +291,20 @@ def _filter(
     f, a = np.zeros(10), np.zeros(10)
     # Tangents of x, v, xx, xv, vv.
     tangent, stage, slope = np.zeros((5, size)), np.zeros((5, size)), np.zeros((5, size))
-    total, source = np.zeros((5, size)), np.zeros((3, size))
+    total, source = np.zeros((5, size)), np.zeros((5, size))
     d_innovation, d_variance = np.zeros(size), np.zeros(size)
-    rows = np.zeros((3, 5))
+    rows = np.zeros((5, 5))
+    start, along_start = np.zeros(5), np.zeros((5, size))
+    more, room = np.zeros((6, 3)), np.zeros((6, 3))
     value = 0.0
     for segment in range(len(segments)):
-        start, stop = segments[segment, 0], segments[segment, 1]
-        x, v = positions[start], 0.0
+        first, stop = segments[segment, 0], segments[segment, 1]
+        x, v = positions[first], 0.0
         xx, xv, vv = noise, 0.0, PRIOR_VELOCITY_VARIANCE
         tangent[:] = 0.0
         if gradient and free_noise:
             tangent[2, n - 1] = 1.0
-        for sample in range(start + 1, stop):
+        for sample in range(first + 1, stop):
             step = times[sample] - times[sample - 1]
             left = substeps[sample]
             h = step / max(left, 1)
@@ -246,6 +329,9 @@ def _filter(
                     dx, dv, dxx = v1, f[0], 2 * xv1
                     dxv = vv1 + f[1] * xx1 + f[2] * xv1
                     dvv = 2 * (f[1] * xv1 + f[2] * vv1) + a[0]
+                    if part == 0:
+                        start[0], start[1], start[2] = dxx, dxv, dvv
+                        start[3], start[4] = f[1], f[2]
                     weight = h / 6 if part == 0 or part == 3 else h / 3
                     sx += weight * dx
                     sv += weight * dv
@@ -257,6 +343,8 @@ def _filter(
                         _linearise(rows, f, a, xx1, xv1, vv1)
                         _along_coefficients(source, force, diffusion, table, xx1, xv1, vv1)
                         _slopes(slope, stage, rows, source)
+                        if part == 0:
+                            _along_start(along_start, slope, stage, rows, source)
                         for q in range(5):
                             for i in range(n):
                                 if part == 0:
@@ -266,8 +354,12 @@ def _filter(
                                 stage[q, i] = tangent[q, i] + ahead * slope[q, i]
                     x1, v1 = x + ahead * dx, v + ahead * dv
                     xx1, xv1, vv1 = xx + ahead * dxx, xv + ahead * dxv, vv + ahead * dvv
-                x, v, xx, xv, vv = x + sx, v + sv, xx + sxx, xv + sxv, vv + svv
+                x, v = x + sx, v + sv
+                _higher_orders(more, room, start, h, gradient)
+                xx, xv, vv = xx + sxx + more[0, 0], xv + sxv + more[0, 1], vv + svv + more[0, 2]
                 tangent[:] = total
+                if gradient:
+                    _add_products(tangent, more[1:], along_start)
                 if not (abs(x) < LARGEST and abs(v) < LARGEST and 0 < vv < LARGEST**2 and xx > 0):
                     return -np.inf
                 left -= 1
@@ -275,7 +367,7 @@ def _filter(
                     break
             variance = xx + noise
             innovation = positions[sample] - x
-            counts = sample > start + 1
+            counts = sample > first + 1
             gain_x, gain_v = xx / variance, xv / variance
             if counts:
                 value -= 0.5 * (np.log(2 * np.pi * variance) + innovation**2 / variance)
