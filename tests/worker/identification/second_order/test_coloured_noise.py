@@ -1,5 +1,7 @@
 """First-order dynamics with coloured noise, recognised and fitted from positions alone."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -67,18 +69,28 @@ def test_a_free_fit_names_coloured_noise_and_a_linear_one_says_what_it_cannot_te
     assert linear.coloured_noise.drift.active()["x"] == pytest.approx(-1, rel=0.2)
 
 
-def test_inertia_in_a_double_well_is_no_coloured_noise() -> None:
+def test_other_forces_are_refused_or_named() -> None:
     rng, h = np.random.default_rng(0), 0.005
-    x, v, out = 1.0, 0.0, []
-    for i, xi in enumerate(rng.standard_normal(400_000).tolist()):
-        v += (x - x**3 - 0.5 * v) * h + np.sqrt(0.4 * h) * xi
-        x += v * h
-        if i % 10 == 0:
-            out.append(x)
-    model = second_order_model(
-        from_arrays([np.array(out)], 0.05), Settings(dynamics="coloured-noise"), lambda *_: None
-    )
-    assert "not-coloured-noise" in [f.code for f in model.findings]
+    normal = np.sqrt(h) * rng.standard_normal(400_000)
+
+    def path(force: Callable[[float, float], float], a: float) -> Trajectories:
+        x, v, out = 1.0, 0.0, []
+        for i, xi in enumerate((np.sqrt(a) * normal).tolist()):
+            v += force(x, v) * h + xi
+            x += v * h
+            if i % 10 == 0:
+                out.append(x)
+        return from_arrays([np.array(out)], 0.05)
+
+    settings = Settings(dynamics="coloured-noise")
+    inertial = path(lambda x, v: x - x**3 - 0.5 * v, 0.4)
+    with pytest.raises(NoCorrelationTime, match="another one"):
+        second_order_model(inertial, settings, lambda *_: None)
+    # The force of x − x³ and τ 0.2 would have −3x²v.
+    near = path(lambda x, v: 5 * x - 5 * x**3 - (4 + x**2) * v, 6.25)
+    assert "not-coloured-noise" in [
+        f.code for f in second_order_model(near, settings, lambda *_: None).findings
+    ]
 
 
 def test_without_a_correlation_time_the_job_says_so() -> None:
