@@ -6,6 +6,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from contract.base import Document, Interval, Name, Term
 from contract.datasets import PositiveFinite
+from contract.generator import Coefficients
 
 
 class LibraryParameters(Document):
@@ -65,6 +66,71 @@ class SelectionParameters(Document):
     """Relative threshold of STLSQ in the `paper` preset; otherwise ignored."""
 
 
+class KnownCoefficients(Document):
+    """Coefficients that are known, in the units of the data."""
+
+    drift: Annotated[
+        dict[Name, Coefficients], Field(max_length=64, examples=[{"x": {"x": -1.0}}])
+    ] = {}
+    """Coefficients of the drift, by variable [state/time]."""
+    diffusion: Annotated[
+        dict[Name, Coefficients], Field(max_length=100, examples=[{"x,x": {"1": 0.25}}])
+    ] = {}
+    """Coefficients of the diffusion, by pair of variables [state²/time]."""
+
+
+class NamedTerms(Document):
+    """Terms of drift and diffusion."""
+
+    drift: Annotated[
+        dict[Name, Annotated[tuple[Term, ...], Field(min_length=1, max_length=100)]],
+        Field(max_length=64, examples=[{"x": ["x^3"]}]),
+    ] = {}
+    """Terms of the drift, by variable."""
+    diffusion: Annotated[
+        dict[Name, Annotated[tuple[Term, ...], Field(min_length=1, max_length=100)]],
+        Field(max_length=100, examples=[{"x,x": ["x^2"]}]),
+    ] = {}
+    """Terms of the diffusion, by pair of variables."""
+
+
+class Constraints(Document):
+    """What is known about the model before the fit.
+
+    The result says for each component whether the data contradict it. Terms that the library does
+    not have are added to it.
+    """
+
+    known: KnownCoefficients = KnownCoefficients()
+    """Coefficients held at a value; they have no error, and the others are fitted."""
+    required: NamedTerms = NamedTerms()
+    """Terms that are part of the model, whatever the selection says."""
+    excluded: NamedTerms = NamedTerms()
+    """Terms that are no part of the model."""
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is known."""
+        return self != Constraints()
+
+    @model_validator(mode="after")
+    def _no_term_is_two_things(self) -> Self:
+        for what in ("drift", "diffusion"):
+            groups = {
+                name: getattr(getattr(self, name), what)
+                for name in ("known", "required", "excluded")
+            }
+            for component in {key for terms in groups.values() for key in terms}:
+                seen: dict[str, str] = {}
+                for name, terms in groups.items():
+                    for term in terms.get(component, ()):
+                        if seen.setdefault(term, name) != name:
+                            raise ValueError(
+                                f"{term} of {what} {component} cannot be {seen[term]} and {name}"
+                            )
+        return self
+
+
 class IdentificationParameters(Document):
     """All parameters that, together with the data, determine the result.
 
@@ -105,6 +171,8 @@ class IdentificationParameters(Document):
         dict[Name, Interval], Field(max_length=64, examples=[{"x": [0.0, None]}])
     ] = {}
     """Known bounds of a variable, e.g. `{"x": [0.0, null]}`; `null` means unbounded [state]."""
+    constraints: Constraints = Constraints()
+    """What is known about the model before the fit."""
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     """Seed of all random numbers (the models drawn for confidence intervals of derived
     quantities)."""
@@ -114,6 +182,15 @@ class IdentificationParameters(Document):
         if self.estimator == "paper" and self.kernels.count == "auto":
             raise ValueError(
                 "the paper's Algorithm 1 cannot choose kernels: give kernels.count, or omit kernels"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _algorithm_1_knows_no_constraints(self) -> Self:
+        if self.estimator == "paper" and self.constraints.any:
+            raise ValueError(
+                "the paper's Algorithm 1 cannot hold terms: leave constraints out, or set "
+                "estimator to efficient"
             )
         return self
 

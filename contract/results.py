@@ -81,6 +81,29 @@ class Term(Document):
     probability: float | None = None
     """Probability that the term belongs to the model, over all likely sets of terms; null if the
     estimator gives none."""
+    known: bool = False
+    """True if the coefficient was given in `parameters.constraints`; it has no error."""
+
+
+class FreeCoefficient(Document):
+    """A coefficient as the data alone give it."""
+
+    value: float
+    """Coefficient."""
+    std_error: float
+    """Standard error."""
+
+
+class ConstraintTest(Document):
+    """Test of what was given of a component, against the data."""
+
+    free: dict[str, FreeCoefficient]
+    """The known and excluded terms, and their coefficients if they are free beside the selected
+    terms, in the units of the data."""
+    statistic: float
+    """Wald's statistic: squared distance of `free` from what was given, in standard errors."""
+    p_value: float
+    """Probability of a larger statistic if what was given is true."""
 
 
 class Component(Document):
@@ -97,6 +120,8 @@ class Component(Document):
     from the scatter between blocks of the data in directions where that is larger beyond chance.
     Null if no term was selected or the estimator gives no errors. Estimates of different components
     are nearly uncorrelated."""
+    constraint_test: ConstraintTest | None = None
+    """Test of the known and excluded terms of `parameters.constraints`."""
 
 
 class ColouredNoise(Document):

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from typing import Any, TypeVar
 
 from contract.base import Document
 from contract.datasets import Dataset
 from contract.generator import AnalysisParameters, CommittorRequest, PassageRequest, Place
-from contract.identification import IdentificationParameters
+from contract.identification import Constraints, IdentificationParameters
 from contract.jobs import DataJob, Job, overlaid
 from contract.results import Model, Notice
 from grammar.names import as_written
@@ -63,6 +64,16 @@ class Symbols:
     def standard_pair(self, pair: str) -> str:
         """Return the key of a pair such as `x,y`. Raises UnknownWord."""
         return ",".join(self.standard(word.strip()) for word in pair.split(","))
+
+    def component(self, what: str, key: str) -> str:
+        """Return the key of a component of `drift` or `diffusion`. Raises UnknownWord."""
+        if what == "drift":
+            return self.standard(key)
+        words = key.split(",")
+        if len(words) != 2:
+            raise UnknownWord(f"{key!r} is no pair of variables such as x,x or x,y")
+        order = list(self.symbols)
+        return ",".join(sorted((self.standard(w.strip()) for w in words), key=order.index))
 
     def standard_term(self, term: str, periods: Mapping[str, float]) -> str:
         """Return a term in standard names and phases of angles.
@@ -135,11 +146,49 @@ def faults_of_words(
                 if name == "periodic" and standard not in symbols.recorded.symbols:
                     yield (name, word), f"{word!r} is a velocity, which is no angle"
                 periods |= {standard: value} if name == "periodic" else {}
+    yield from _faults_of_constraints(parameters.constraints, symbols, periods)
     for number, term in enumerate(parameters.library.extra_terms):
         try:
             symbols.standard_term(term, periods)
         except ValueError as error:
             yield ("library", "extra_terms", str(number)), str(error)
+
+
+def _faults_of_constraints(
+    constraints: Constraints, symbols: Symbols, periods: Mapping[str, float]
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the place and the fault of every word in constraints that names no variable."""
+    for kind, what in product(("known", "required", "excluded"), ("drift", "diffusion")):
+        for component, terms in getattr(getattr(constraints, kind), what).items():
+            place = ("constraints", kind, what, component)
+            try:
+                symbols.component(what, component)
+            except UnknownWord as error:
+                yield place, str(error)
+                continue
+            for number, term in enumerate(terms):
+                try:
+                    symbols.standard_term(term, periods)
+                except ValueError as error:
+                    yield (*place, term if kind == "known" else str(number)), str(error)
+
+
+def _constraints(given: Mapping[str, Any], symbols: Symbols, periods: Mapping[str, float]) -> Any:
+    """Rename the variables in constraints."""
+    made: dict[str, Any] = {}
+    for kind, parts in given.items():
+        made[kind] = {
+            what: {
+                symbols.component(what, component): {
+                    symbols.standard_term(term, periods): value for term, value in terms.items()
+                }
+                if isinstance(terms, Mapping)
+                else tuple(symbols.standard_term(term, periods) for term in terms)
+                for component, terms in components.items()
+            }
+            for what, components in parts.items()
+        }
+    return made
 
 
 def _parameters(given: Mapping[str, Any], symbols: Symbols, base: dict[str, Any]) -> dict[str, Any]:
@@ -153,6 +202,8 @@ def _parameters(given: Mapping[str, Any], symbols: Symbols, base: dict[str, Any]
     if isinstance(library, Mapping) and library.get("extra_terms"):
         terms = tuple(symbols.standard_term(term, periods) for term in library["extra_terms"])
         made["library"] = {**library, "extra_terms": terms}
+    if isinstance(made.get("constraints"), Mapping):
+        made["constraints"] = _constraints(made["constraints"], symbols, periods)
     return made
 
 

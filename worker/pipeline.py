@@ -29,8 +29,13 @@ def identify(
               to the last bit
     """
     report(0.05, "reading", f"{data.n_increments} increments of {data.n_trajectories} trajectories")
-    # A sampling rule and a structure of the tensor are of first order: they were asked for by name.
-    named = settings.sampling_rule != "auto" or settings.diffusion_structure != "full"
+    # A sampling rule, a structure of the tensor and what is known of a component are of first
+    # order: they were asked for by name.
+    named = (
+        settings.sampling_rule != "auto"
+        or settings.diffusion_structure != "full"
+        or bool(settings.constraints)
+    )
     auto = settings.dynamics == "auto"
     if settings.estimator != "paper" and settings.dynamics in ("auto", "second-order"):
         recorded = recorded_velocity_model(data, settings, report, summing)

@@ -147,6 +147,16 @@ def _component(
         expression=formula(fit.active(), periods),
         terms=terms,
         covariance=table(np.array(fit.covariance)) if fit.covariance else None,
+        constraint_test=None
+        if fit.test is None
+        else written(
+            results.ConstraintTest,
+            fit.test,
+            free={
+                term: results.FreeCoefficient(value=value, std_error=error)
+                for term, (value, error) in fit.test.free.items()
+            },
+        ),
     )
 
 

@@ -11,7 +11,7 @@ from worker.identification.data.library import Library
 from worker.identification.estimation.components import step_errors
 from worker.identification.model_sampling import CoefficientEstimate
 from worker.identification.selection.best_subset import Candidate, Curve
-from worker.identification.selection.support_selection import Selected
+from worker.identification.selection.support_selection import Selected, WaldTest
 
 if TYPE_CHECKING:
     from worker.identification.estimation.paper import SparseFit
@@ -25,6 +25,7 @@ class TermFit:
 
     probability   probability that the term belongs to the model
     estimates     estimates on all likely supports that have the term
+    known         whether the coefficient was given
     """
 
     name: str
@@ -34,6 +35,7 @@ class TermFit:
     robust_std_error: float | None = None
     probability: float | None = None
     estimates: tuple[CoefficientEstimate, ...] = ()
+    known: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +51,27 @@ class PathEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class ConstraintTest:
+    """Test of what was given of a component, equation (M56).
+
+    free        coefficient and standard error of each term that was tested, if it is free beside
+                the selected terms [data's units]
+    statistic   squared distance of these from what was given, in standard errors
+    p_value     probability of a larger statistic if what was given is true
+    """
+
+    free: Mapping[str, tuple[float, float]]
+    statistic: float
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True)
 class ComponentFit:
     """A component of drift or diffusion in the data's units.
 
     covariance   (k, k) covariance of the coefficients of the k active terms, in their order; None
                  where the estimator gives none
+    test         test of known and excluded terms; None without any
     """
 
     terms: tuple[TermFit, ...]
@@ -62,6 +80,7 @@ class ComponentFit:
     step_errors: Mapping[str, float] = field(default_factory=dict)
     curve: Curve | None = None
     covariance: tuple[tuple[float, ...], ...] | None = None
+    test: ConstraintTest | None = None
 
     def active(self) -> dict[str, float]:
         """Coefficients of the active terms."""
@@ -99,7 +118,10 @@ def component_of(
             else float(estimate.robust_std_error[i] * factor)
         )
         value, error = float(estimate.raw[i] * factor), float(estimate.std_error[i] * factor)
-        terms.append(TermFit(name, value, True, error, robust, probability, estimates))
+        known = k in selected.known
+        # It went through internal units: 0.8 came back as 0.7999999999999999.
+        value = float(f"{value:.15g}") if known else value
+        terms.append(TermFit(name, value, True, error, robust, probability, estimates, known))
     path = tuple(_entry(c, selected, library, factor) for c in selected.path)
     return ComponentFit(
         tuple(terms),
@@ -108,6 +130,18 @@ def component_of(
         step_errors(selected, coarse, order, library),
         selected.curve,
         tuple(map(tuple, (estimate.covariance * factor**2).tolist())),
+        None if selected.test is None else _test_of(selected.test, library, factor),
+    )
+
+
+def _test_of(test: WaldTest, library: Library, factor: float) -> ConstraintTest:
+    return ConstraintTest(
+        {
+            library.names[k]: (float(value * factor), float(error * abs(factor)))
+            for k, value, error in zip(test.terms, test.values, test.errors, strict=True)
+        },
+        test.statistic,
+        test.p_value,
     )
 
 

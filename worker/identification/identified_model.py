@@ -33,6 +33,7 @@ from worker.identification.estimation.setup import (
     states_of,
     with_boundaries,
 )
+from worker.identification.findings.constraints import contradicted
 from worker.identification.findings.domain import reflecting_boundaries, unvisited_arcs
 from worker.identification.findings.finding import Finding
 from worker.identification.findings.fit import findings
@@ -272,6 +273,19 @@ def _model_of_problem(problem: Problem, settings: Settings, n_draws: int) -> Ide
         draws=_draws(problem, fit, bounds, n_draws, settings.seed),
         findings=(
             *findings(fit, problem, noise),
+            *contradicted(
+                [
+                    *(
+                        (f"drift {v}", fit.drift[p], float(to_drift[p]))
+                        for p, v in enumerate(names)
+                    ),
+                    *(
+                        (f"diffusion {names[p]},{names[q]}", a, float(to_diffusion[p, q]))
+                        for (p, q), a in fit.diffusion.items()
+                    ),
+                ],
+                library,
+            ),
             *wrong_drift(misfit, names[0]),
         ),
         residuals=dict(zip(names, fit.residuals, strict=True)),
@@ -360,7 +374,7 @@ def _draws(
 
     Components are drawn from their own covariances, of one variable and of several.
     """
-    d, pairs = problem.space.dimension, list(fit.diffusion)
+    library, d, pairs = problem.library, problem.space.dimension, list(fit.diffusion)
     centre = np.array([*fit.coefficients, *(fit.tensor[pair] for pair in pairs)])
     # An isotropic tensor is one component: its diagonal is drawn as one.
     own = [pair for pair in pairs if problem.structure != "isotropic" or pair == (0, 0)]
@@ -375,7 +389,8 @@ def _draws(
                 rows[:, row] = drawn[:, d] * from_first(problem, p)
         drawn = rows
 
-    discrepancy = discrepancy_of(fit, problem)
+    # A drift that is given as a whole has nothing beyond it.
+    discrepancy = discrepancy_of(fit, problem) if problem.of_drift(0).terms(library) else None
     beyond = np.zeros((n_draws, 0))
     if discrepancy is not None:
         beyond = discrepancy.draw(n_draws, seed)

@@ -75,6 +75,19 @@ class WiderErrors:
         return np.asarray(np.linalg.pinv(basis @ self.slope @ basis.T, 1e-14))
 
 
+def without_part(equations: NormalEquations, part: Floats) -> NormalEquations:
+    """Take what known coefficients (n_functions,) explain out of the scores."""
+    errors = equations.errors
+    return replace(
+        equations,
+        score=equations.score - equations.information @ part,
+        block_score=equations.block_score - equations.block_information @ part,
+        errors=None
+        if errors is None
+        else replace(errors, weighted=without_part(errors.weighted, part)),
+    )
+
+
 def on(equations: NormalEquations, functions: NDArray[np.int_]) -> NormalEquations:
     """Restrict equations to the span of some of the internal functions."""
     return NormalEquations(

@@ -15,7 +15,8 @@ from worker.identification.errors import (
     NoCorrelationTime,
     NotSecondOrder,
 )
-from worker.identification.estimation.setup import Settings
+from worker.identification.estimation.setup import Settings, constraints_of
+from worker.identification.findings.constraints import contradicted
 from worker.identification.findings.finding import Finding
 from worker.identification.findings.second_order import (
     REJECTED,
@@ -137,6 +138,23 @@ def second_order_model(
         draws=_draws(space, library, found, bounds, settings.seed),
         findings=(
             *about,
+            *contradicted(
+                [
+                    *(
+                        (f"drift {names[d + i]}", found.force[i], float(to_force[i]))
+                        for i in range(d)
+                    ),
+                    *(
+                        (
+                            f"diffusion {names[d + p]},{names[d + q]}",
+                            a,
+                            float(to_diffusion[p, q]),
+                        )
+                        for (p, q), a in found.diffusion.items()
+                    ),
+                ],
+                library,
+            ),
             *second_order_findings(
                 found, problem, noise, residuals, restricted=settings.dynamics == "coloured-noise"
             ),
@@ -198,7 +216,7 @@ def second_order_problem(
     report(0.15, "identifying", "summing over the windows")
     space = measure_phase_space(data, positions)
     library = force_library(
-        space, settings.polynomial_degree, settings.fourier_harmonics, settings.extra_terms
+        space, settings.polynomial_degree, settings.fourier_harmonics, settings.candidates
     )
     return SecondOrderProblem(
         data,
@@ -209,6 +227,7 @@ def second_order_problem(
         settings.measurement_noise,
         creeping(report),
         summing,
+        constraints_of(settings, library, space.to_force, space.to_diffusion, space.dimension),
     )
 
 

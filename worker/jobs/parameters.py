@@ -6,10 +6,10 @@ import numpy as np
 
 from contract.base import Interval
 from contract.generator import AnalysisParameters, ModelTerms
-from contract.identification import IdentificationParameters
+from contract.identification import Constraints, IdentificationParameters
 from grammar.terms import variable_name
 from worker.analysis import AnalysisSettings
-from worker.identification.estimation.setup import Settings
+from worker.identification.estimation.setup import ComponentTerms, Settings
 from worker.identification.selection.support_selection import Criterion
 from worker.identification.symbolic_process import SymbolicProcess, from_terms
 from worker.identification.symbolic_system import SymbolicSystem, field_from_terms
@@ -33,7 +33,24 @@ def settings_of(parameters: IdentificationParameters) -> Settings:
         bounds={variable: bounds_of(parameters.domain, variable) for variable in parameters.domain},
         periods=parameters.periodic,
         seed=parameters.seed,
+        constraints=_constraints_of(parameters.constraints),
     )
+
+
+def _constraints_of(given: Constraints) -> dict[str, ComponentTerms]:
+    """Return what is known of each component."""
+    parts = [(kind, getattr(given, kind)) for kind in ("known", "required", "excluded")]
+    components = {key for _, part in parts for key in (*part.drift, *part.diffusion)}
+    return {
+        key: ComponentTerms(
+            **{
+                kind: (part.diffusion if "," in key else part.drift)[key]
+                for kind, part in parts
+                if key in (part.diffusion if "," in key else part.drift)
+            }
+        )
+        for key in sorted(components)
+    }
 
 
 OPTIONS = {

@@ -88,6 +88,39 @@ class AnalysisParameters(TypedDict, total=False):
     domain) with reflecting boundaries, and label the result so. Default: false."""
 
 
+class KnownCoefficients(TypedDict, total=False):
+    """Coefficients that are known, in the units of the data."""
+
+    drift: Mapping[str, Mapping[str, float]]
+    """Coefficients of the drift, by variable [state/time]."""
+    diffusion: Mapping[str, Mapping[str, float]]
+    """Coefficients of the diffusion, by pair of variables [state²/time]."""
+
+
+class NamedTerms(TypedDict, total=False):
+    """Terms of drift and diffusion."""
+
+    drift: Mapping[str, Sequence[str]]
+    """Terms of the drift, by variable."""
+    diffusion: Mapping[str, Sequence[str]]
+    """Terms of the diffusion, by pair of variables."""
+
+
+class Constraints(TypedDict, total=False):
+    """What is known about the model before the fit.
+
+    The result says for each component whether the data contradict it. Terms that the library does
+    not have are added to it.
+    """
+
+    known: KnownCoefficients
+    """Coefficients held at a value; they have no error, and the others are fitted."""
+    required: NamedTerms
+    """Terms that are part of the model, whatever the selection says."""
+    excluded: NamedTerms
+    """Terms that are no part of the model."""
+
+
 class Webhook(TypedDict, total=False):
     """An address that receives the job's record when the job has ended.
 
@@ -231,6 +264,8 @@ class IdentificationParameters(TypedDict, total=False):
     """Period of each periodic variable (an angle), e.g. `{"x": 360.0}` [state]."""
     domain: Mapping[str, Sequence[float | None]]
     """Known bounds of a variable, e.g. `{"x": [0.0, null]}`; `null` means unbounded [state]."""
+    constraints: Constraints
+    """What is known about the model before the fit."""
     seed: int
     """Seed of all random numbers (the models drawn for confidence intervals of derived quantities).
     Default: 0."""

@@ -79,6 +79,11 @@ def test_a_job_is_understood_in_both_words() -> None:
                     "periodic": {x: 360.0},
                     "domain": {y: [0.0, None]},
                     "library": {"extra_terms": [f"{y}^5", f"{y}*sin(2*{x})"]},
+                    "constraints": {
+                        "known": {"drift": {y: {y: -1.0}}, "diffusion": {f"{x},{y}": {"1": 0.0}}},
+                        "required": {"drift": {x: [f"sin({x})"]}},
+                        "excluded": {"diffusion": {f"{y},{y}": [f"{y}^2"]}},
+                    },
                 },
                 "analysis": {
                     "passages": [{"from": {x: [0.0, 9.0]}, "to": {y: [1.0, None]}}],
@@ -133,11 +138,25 @@ def test_a_word_that_may_be_two_variables_is_refused() -> None:
     given = IdentificationJob.model_validate(
         {
             "kind": "identification",
-            "parameters": {"domain": {"x": [0.0, None]}, "library": {"extra_terms": ["w^2"]}},
+            "parameters": {
+                "domain": {"x": [0.0, None]},
+                "library": {"extra_terms": ["w^2"]},
+                "constraints": {
+                    "known": {"drift": {"w": {"v": 1.0}, "v": {"w": 1.0}}},
+                    "excluded": {"diffusion": {"v": ["v"], "v,v": ["1", "w"]}},
+                },
+            },
         }
     )
     faults = dict(faults_of_words(given.parameters, SWAPPED))
-    assert set(faults) == {("domain", "x"), ("library", "extra_terms", "0")}
+    assert set(faults) == {
+        ("domain", "x"),
+        ("library", "extra_terms", "0"),
+        ("constraints", "known", "drift", "w"),
+        ("constraints", "known", "drift", "v", "w"),
+        ("constraints", "excluded", "diffusion", "v"),
+        ("constraints", "excluded", "diffusion", "v,v", "1"),
+    }
 
 
 def test_words_are_for_people_and_keys_for_programs() -> None:

@@ -83,6 +83,21 @@ class Library:
         """Period of the only or first variable."""
         return self.periods[0]
 
+    def find(self, text: str) -> int | None:
+        """Return the position of the term with this text, however it is written; None without."""
+        tree = parse(text, self.variables)
+        exponents = monomial_exponents(tree, self.variables)
+        if exponents is not None:
+            return self.exponents.index(exponents) if exponents in self.exponents else None
+        return self.trees.index(tree) if tree in self.trees else None
+
+    def position(self, text: str) -> int:
+        """Return the position of a term that the library has. Raises InvalidLibrary."""
+        found = self.find(text)
+        if found is None:
+            raise InvalidLibrary(f"The term {text} is not in the library.")
+        return found
+
     @cached_property
     def degrees(self) -> tuple[int | None, ...]:
         """Total degree of each term that is a monomial, else None."""

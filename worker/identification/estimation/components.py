@@ -19,9 +19,9 @@ from worker.identification.estimation.problem import (
     velocity_of,
 )
 from worker.identification.regression import NormalEquations
-from worker.identification.selection.best_subset import Estimate, estimate_on
-from worker.identification.selection.diffusion_terms import choose_up_to, estimate_up_to
-from worker.identification.selection.support_selection import Selected, choose
+from worker.identification.selection.best_subset import Estimate
+from worker.identification.selection.constraints import choose_under, estimate_under
+from worker.identification.selection.support_selection import Selected
 from worker.identification.sums.rules import SamplingRule, other_rule
 from worker.identification.sums.window_products import Pair
 
@@ -132,7 +132,8 @@ def solve(problem: Problem, equations: Equations, v: Any, *, briefly: bool = Fal
         found = equations.of_drift(p, v)
         by_other = None if other is None else equations.of_drift(p, v, other)
         drift.append(
-            choose(
+            choose_under(
+                problem.of_drift(p),
                 found,
                 by_other,
                 library,
@@ -150,9 +151,14 @@ def solve(problem: Problem, equations: Equations, v: Any, *, briefly: bool = Fal
         problem.tell(f"choosing the terms of the diffusion {names[pair[0]]},{names[pair[1]]}")
         found, line = equations.of_diffusion(pair, shares, b, v)
         by_other = None if other is None else equations.of_diffusion(pair, shares, b, v, other)[0]
-        degree = problem.diffusion_degree
-        selected = choose_up_to(
-            degree, found, by_other, library, n_windows, criterion, briefly=briefly
+        selected = choose_under(
+            problem.of_diffusion(pair),
+            found,
+            by_other,
+            library,
+            n_windows,
+            criterion,
+            briefly=briefly,
         )
         if line is not None:
             noise = np.array([[line.at(selected.estimate.internal)]])
@@ -193,15 +199,17 @@ def re_estimated(problem: Problem, equations: Equations, v: Any, model: Solution
     drift = [
         s.estimate
         if p in problem.velocities
-        else estimate_on(equations.of_drift(p, v), problem.library, s.estimate.support)
+        else estimate_under(
+            problem.of_drift(p), equations.of_drift(p, v), problem.library, s.estimate.support
+        )
         for p, s in enumerate(model.drift)
     ]
     known = [estimate for estimate in drift if estimate is not None]
     if len(known) < len(drift):
         return undetermined
     return tuple(drift), {
-        pair: estimate_up_to(
-            problem.diffusion_degree,
+        pair: estimate_under(
+            problem.of_diffusion(pair),
             equations.of_diffusion(pair, shares, known, v)[0],
             problem.library,
             model.diffusion[pair].estimate.support,

@@ -22,7 +22,7 @@ from worker.identification.regression import (
     with_block_errors,
 )
 from worker.identification.selection.best_subset import Estimate
-from worker.identification.selection.diffusion_terms import functions_of, terms_up_to
+from worker.identification.selection.constraints import functions_up_to
 from worker.identification.sums.block_sums import blocks_between
 from worker.identification.sums.instruments import Instruments
 from worker.identification.sums.kernel_statistics import WeakSystem
@@ -96,7 +96,7 @@ class JointEquations:
     def _diffusion_functions(self) -> NDArray[np.int_] | None:
         """Positions of the internal functions of the diffusion; None: all."""
         degree, library = self.problem.diffusion_degree, self.problem.library
-        return None if degree is None else functions_of(terms_up_to(degree, library)[1], library)
+        return None if degree is None else functions_up_to(degree, library)
 
     @cached_property
     def _at_sample(self) -> tuple[Floats, Floats]:

@@ -18,7 +18,7 @@ from worker.identification.regression import (
     inverse_square_root,
 )
 from worker.identification.regression import Solution as Estimated
-from worker.identification.selection.support_selection import simplest
+from worker.identification.selection.constraints import simplest_under
 from worker.identification.sums.kernel_statistics import KernelStatistics
 from worker.identification.sums.rules import TRAPEZOID, SamplingRule
 
@@ -64,7 +64,7 @@ def judged(problem: Problem, equations: Equations, v: Any, plain: Fit | None) ->
         else plain.noise_free
     )
     drift = tuple(
-        simplest(s, equations.of_drift(p, v), problem.library)
+        simplest_under(problem.of_drift(p), s, equations.of_drift(p, v), problem.library)
         if p in noise_free and p not in problem.velocities
         else s
         for p, s in enumerate(solution.drift)

@@ -13,6 +13,7 @@ from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Integers, Scales, Trajectories
 from worker.identification.data.windows import Space
 from worker.identification.selection.best_subset import Estimate
+from worker.identification.selection.constraints import FREE, Constraint
 from worker.identification.selection.explosion import NO_ENDS, OpenEnds
 from worker.identification.selection.kernel_scores import KernelChoice
 from worker.identification.selection.support_selection import BIC, Criterion, RuleShift, Selected
@@ -89,6 +90,7 @@ class Problem:
     structure          structure of the diffusion tensor; `isotropic`: a_pq = α(x) δ_pq, in the
                        data's units
     diffusion_degree   highest total degree of the diffusion's terms; None: all terms of the library
+    constraints        what is known of the terms of a component, by its name: `x` or `x,y`
     longest_step       step beyond which increments are left out [time]
     least_step         least step to which the samples were thinned; 0: not thinned [time]
     informative        whether the sampling interval depends on the state (informative sampling);
@@ -122,6 +124,17 @@ class Problem:
     summing: Summing = sums_here
     tell: Callable[[str], None] = _tell_nobody
     velocities: Mapping[int, tuple[int, float]] = field(default_factory=dict)
+    constraints: Mapping[str, Constraint] = field(default_factory=dict)
+
+    def of_drift(self, p: int) -> Constraint:
+        """Return what is known of the drift of variable p."""
+        return self.constraints.get(self.library.variables[p], FREE)
+
+    def of_diffusion(self, pair: Pair) -> Constraint:
+        """Return what is known of a component of the tensor."""
+        names = self.library.variables
+        known = self.constraints.get(f"{names[pair[0]]},{names[pair[1]]}", FREE)
+        return replace(known, degree=self.diffusion_degree)
 
     @property
     def scales(self) -> Scales:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from grammar.terms import variable_name
 from worker.identification.checks.markov_tests import check_consecutive_samples, some_pairs
 from worker.identification.checks.reflecting_boundaries import find_walls
-from worker.identification.data.library import check_library_size, make_library
+from worker.identification.data.library import Library, check_library_size, make_library
 from worker.identification.data.preconditions import (
     check_independent,
     check_unwrapped,
@@ -26,16 +26,32 @@ from worker.identification.errors import (
 from worker.identification.estimation.kernel_choice import choose_instruments
 from worker.identification.estimation.noise_correction import NoiseHandling
 from worker.identification.estimation.problem import Problem, Structure, make_grid
+from worker.identification.selection.constraints import Constraint
 from worker.identification.selection.explosion import OpenEnds
 from worker.identification.selection.support_selection import BIC, Criterion
 from worker.identification.sums.block_sums import Summing, sums_here
 from worker.identification.sums.instruments import Instruments, make_instruments
 from worker.identification.sums.kernels import DEFAULT_COUNT, make_kernels
 from worker.identification.sums.rules import RuleName
+from worker.identification.sums.window_products import pairs_of
 from worker.progress import Report, creeping
 
 Floats = NDArray[np.float64]
 Range = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentTerms:
+    """What is known of the terms of a component, by their texts.
+
+    known      coefficients that are held [data's units]
+    required   terms that stay
+    excluded   terms that are not considered
+    """
+
+    known: Mapping[str, float] = field(default_factory=dict)
+    required: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +64,7 @@ class Settings:
     threshold      relative threshold of the estimator `paper`
     bounds         ends of the domain, by variable [state]
     periods        periods of angles, by variable [state]
+    constraints    what is known of a component, by its name: `x` or `x,y`
     """
 
     dynamics: Literal["auto", "first-order", "second-order", "coloured-noise"] = "auto"
@@ -67,6 +84,13 @@ class Settings:
     bounds: Mapping[str, Range] = field(default_factory=dict)
     periods: Mapping[str, float] = field(default_factory=dict)
     seed: int = 0
+    constraints: Mapping[str, ComponentTerms] = field(default_factory=dict)
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """Terms besides polynomials and harmonics: those asked for, known and required."""
+        named = [t for c in self.constraints.values() for t in (*c.known, *c.required)]
+        return tuple(dict.fromkeys((*self.extra_terms, *named)))
 
     def bounds_in(self, dimension: int) -> tuple[Range, ...]:
         """Return the ends of every variable's domain, infinite where open."""
@@ -108,12 +132,15 @@ def problem_of(
         space.scales,
         polynomial_degree=settings.polynomial_degree,
         fourier_harmonics=settings.fourier_harmonics,
-        extra_terms=settings.extra_terms,
+        extra_terms=settings.candidates,
         periods=periods,
     )
     if data.dimension > 1:
         check_library_size(library, data.n_increments)
     check_values(data, library)
+    constraints = constraints_of(
+        settings, library, space.units / space.time, np.outer(space.units, space.units) / space.time
+    )
     count = settings.kernel_count or DEFAULT_COUNT
     if data.dimension == 1:
         (scales,), (period,) = space.scales, periods
@@ -130,6 +157,7 @@ def problem_of(
             "full",
             settings.diffusion_degree,
             summing=summing,
+            constraints=constraints,
         )
         if settings.kernel_count is not None:
             return problem
@@ -154,10 +182,55 @@ def problem_of(
         summing=summing,
         tell=creeping(report),
         velocities=velocities,
+        constraints=constraints,
     )
     return (
         problem if settings.kernel_count is not None else choose_instruments(problem, instruments)
     )
+
+
+def constraints_of(
+    settings: Settings, library: Library, to_drift: Floats, to_diffusion: Floats, first: int = 0
+) -> dict[str, Constraint]:
+    """Find the terms that are known, required or excluded in a library. Raises InvalidLibrary.
+
+    Parameters
+    ----------
+    settings : settings of the identification
+    library : library of terms
+    to_drift : (k,) factors from internal units of the drift to the data's
+    to_diffusion : (k, k) those of the diffusion
+    first : number of the first variable that has a drift of its own
+    """
+    names = library.variables[first:]
+    factors = dict(zip(names, to_drift.tolist(), strict=False))
+    for p, q in pairs_of(len(names)):
+        factors[f"{names[p]},{names[q]}"] = float(to_diffusion[p, q])
+    out = {}
+    for component, terms in settings.constraints.items():
+        if component not in factors:
+            raise InvalidLibrary(
+                f"Nothing can be known of component {component}: it is not estimated. Components "
+                f"are {', '.join(factors)}."
+            )
+        place = {text: library.position(text) for text in (*terms.known, *terms.required)}
+        highest = settings.diffusion_degree if "," in component else None
+        for text, k in place.items():
+            degree = library.degrees[k]
+            if highest is not None and (degree is None or degree > highest):
+                raise InvalidLibrary(
+                    f"The term {text} of the diffusion {component} is known or required, and "
+                    f"library.diffusion_degree is {highest}. Raise it, or leave it out."
+                )
+        excluded = (library.find(text) for text in terms.excluded)
+        out[component] = Constraint(
+            required=tuple(sorted(place[text] for text in terms.required)),
+            excluded=tuple(sorted(k for k in excluded if k is not None)),
+            known=tuple(
+                sorted((place[text], c / factors[component]) for text, c in terms.known.items())
+            ),
+        )
+    return out
 
 
 def with_boundaries(problem: Problem, bounds: Sequence[Range]) -> Problem:

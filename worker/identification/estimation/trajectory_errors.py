@@ -28,7 +28,7 @@ from worker.identification.data.trajectories import Integers, Windows
 from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.least_errors import ComponentErrors, LeastErrors
 from worker.identification.estimation.problem import Problem, components_of, thinned
-from worker.identification.selection.diffusion_terms import functions_of, terms_up_to
+from worker.identification.selection.constraints import functions_up_to
 from worker.identification.sums.measurement_noise import noise_correction
 from worker.identification.sums.window_products import Pair
 
@@ -84,7 +84,7 @@ def wider_errors(
     library, skipped = problem.library, set(fit.noise_free)
     functions = everything = np.arange(library.internal_size)
     if problem.diffusion_degree is not None and library.dimension > 1:
-        functions = functions_of(terms_up_to(problem.diffusion_degree, library)[1], library)
+        functions = functions_up_to(problem.diffusion_degree, library)
 
     def errors(component: _Component) -> ComponentErrors:
         return _errors(lambda: _walk(problem, fit, every), component, together, part)

@@ -32,10 +32,11 @@ from worker.identification.second_order.linear_frame import (
 from worker.identification.second_order.polishing import ROUNDS, error_of, in_units_of
 from worker.identification.second_order.scoring import scored
 from worker.identification.second_order.windows import Kicks, shape_of
-from worker.identification.selection.diffusion_terms import (
-    choose_among,
-    choose_up_to,
-    estimate_up_to,
+from worker.identification.selection.constraints import (
+    CONSTANT,
+    Constraint,
+    choose_under,
+    estimate_under,
 )
 from worker.identification.selection.support_selection import Selected
 from worker.identification.selection.supports import Support
@@ -279,15 +280,15 @@ def _isotropic(frame: LinearFrame, best: Linear) -> LinearChoice | None:
         diffusion = {}
         for p, q in pairs_of(d):
             e = in_units_of(of_kicks, np.array([units[0] ** 2 / units[p] ** 2]))
-            nothing = estimate_up_to(0, e, library, ())
+            nothing = estimate_under(CONSTANT, e, library, ())
             assert nothing is not None
             diffusion[p, q] = (
-                choose_up_to(0, e, None, library, n, problem.selection)
+                choose_under(CONSTANT, e, None, library, n, problem.selection)
                 if p == q
                 else Selected(nothing, (), ())
             )
         chosen = [
-            choose_among(those, e, None, library, n, problem.selection)
+            choose_under(Constraint(candidates=those), e, None, library, n, problem.selection)
             for those, e in zip(own, forces, strict=True)
         ]
         positions = [library.exponents.index(tuple(axes[c])) for c in range(d)]

@@ -1,7 +1,7 @@
 """Estimator of second-order dynamics: which window, which noise, and which terms."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil
 
@@ -21,8 +21,8 @@ from worker.identification.second_order.equations import (
 )
 from worker.identification.second_order.phase_space import PhaseSpace
 from worker.identification.second_order.windows import Kicks, Shape, shape_of
-from worker.identification.selection.diffusion_terms import choose_up_to
-from worker.identification.selection.support_selection import Criterion, Selected, choose
+from worker.identification.selection.constraints import FREE, Constraint, choose_under
+from worker.identification.selection.support_selection import Criterion, Selected
 from worker.identification.sums.block_sums import Summing, blocks_between, sums_here
 
 Floats = NDArray[np.float64]
@@ -89,6 +89,7 @@ class SecondOrderProblem:
     noise              treatment of measurement noise
     tell               function that is told the next step
     summing            function that takes the sums over all the data
+    constraints        what is known of the terms of a component, by its name: `v` or `vx,vy`
     """
 
     data: Trajectories
@@ -99,6 +100,21 @@ class SecondOrderProblem:
     noise: str = "auto"
     tell: Callable[[str], None] = lambda _: None
     summing: Summing = sums_here
+    constraints: Mapping[str, Constraint] = field(default_factory=dict)
+
+    def of_force(self, c: int) -> Constraint:
+        """Return what is known of the force along a coordinate."""
+        return self.constraints.get(self._velocities[c], FREE)
+
+    def of_diffusion(self, p: int, q: int) -> Constraint:
+        """Return what is known of a component of the tensor."""
+        names = self._velocities
+        known = self.constraints.get(f"{names[p]},{names[q]}", FREE)
+        return replace(known, degree=self.diffusion_degree)
+
+    @property
+    def _velocities(self) -> tuple[str, ...]:
+        return self.space.names[self.space.dimension :]
 
     @property
     def every(self) -> int:
@@ -196,15 +212,16 @@ def _selected(
     equations = tuple(
         forces.equations(c, noise, near[c]) for c, noise in enumerate(kicks.noise.tolist())
     )
-    for name, of_force in zip(problem.space.names, equations, strict=False):
-        problem.tell(f"choosing the terms of the force along {name}")
-        force.append(choose(of_force, None, library, n, problem.selection))
+    for c, of_force in enumerate(equations):
+        problem.tell(f"choosing the terms of the force along {problem.space.names[c]}")
+        constraint = problem.of_force(c)
+        force.append(choose_under(constraint, of_force, None, library, n, problem.selection))
     diffusion = {}
     for p in range(d):
         for q in range(p, d):
             of_pair = diffusion_equations(forces, residuals, (p, q), kicks, _errors(force))
-            diffusion[p, q] = choose_up_to(
-                problem.diffusion_degree, of_pair, None, library, n, problem.selection
+            diffusion[p, q] = choose_under(
+                problem.of_diffusion(p, q), of_pair, None, library, n, problem.selection
             )
     return SecondOrderFit(
         tuple(force),
@@ -320,7 +337,8 @@ def _chosen(
     All terms together err so much under strong noise that their residuals tell nothing.
     """
     return tuple(
-        choose(
+        choose_under(
+            problem.of_force(c),
             forces.equations(c, noise, None if near is None else near[c]),
             None,
             problem.library,
@@ -351,8 +369,8 @@ def _local_diffusion(
 ) -> Floats | None:
     """Estimate the diffusion of each velocity (d, J); None where no term but 1 is selected."""
     found = [
-        choose_up_to(
-            problem.diffusion_degree,
+        choose_under(
+            problem.of_diffusion(c, c),
             diffusion_equations(forces, residuals, (c, c), kicks, errors),
             None,
             problem.library,

@@ -26,7 +26,7 @@ from worker.identification.second_order.linear_frame import (
 from worker.identification.second_order.polishing import ROUNDS
 from worker.identification.second_order.scoring import scored
 from worker.identification.second_order.windows import Kicks
-from worker.identification.selection.diffusion_terms import choose_up_to
+from worker.identification.selection.constraints import choose_under
 from worker.identification.selection.support_selection import Selected
 from worker.identification.selection.supports import Support
 
@@ -152,9 +152,21 @@ def _choice(frame: LinearFrame, best: Linear, before: LinearChoice | None) -> Li
     forces = tuple(equations(c, range(c * width, (c + 1) * width)) for c in range(d))
     of_pairs = {pair: equations(pair, [first + i]) for i, pair in enumerate(pairs)}
     return LinearChoice(
-        tuple(choose_up_to(LINEAR, e, None, library, n, problem.selection) for e in forces),
+        tuple(
+            choose_under(
+                replace(problem.of_force(c), degree=LINEAR), e, None, library, n, problem.selection
+            )
+            for c, e in enumerate(forces)
+        ),
         {
-            pair: choose_up_to(0, e, None, library, n, problem.selection)
+            pair: choose_under(
+                replace(problem.of_diffusion(*pair), degree=0),
+                e,
+                None,
+                library,
+                n,
+                problem.selection,
+            )
             for pair, e in of_pairs.items()
         },
         forces,

@@ -23,7 +23,7 @@ from worker.identification.second_order.polishing import (
     positions_of,
 )
 from worker.identification.second_order.scoring import Polished, profiled, scored
-from worker.identification.selection.diffusion_terms import functions_of, terms_up_to
+from worker.identification.selection.constraints import functions_up_to
 from worker.identification.selection.supports import Support, support_basis
 
 Floats = NDArray[np.float64]
@@ -86,7 +86,7 @@ class LinearFrame:
     def functions(self) -> NDArray[np.int_]:
         """Positions of 1, positions and velocities among the internal functions."""
         library = self.problem.library
-        return functions_of(terms_up_to(LINEAR, library)[1], library)
+        return functions_up_to(LINEAR, library)
 
     @cached_property
     def interval(self) -> float:

@@ -33,8 +33,8 @@ from worker.identification.second_order.scoring import (
     scored,
 )
 from worker.identification.second_order.windows import Kicks
-from worker.identification.selection.diffusion_terms import choose_up_to
-from worker.identification.selection.support_selection import Selected, choose
+from worker.identification.selection.constraints import choose_under
+from worker.identification.selection.support_selection import Selected
 from worker.identification.selection.supports import Support, support_basis
 
 Floats = NDArray[np.float64]
@@ -181,9 +181,9 @@ class _Frame:
         of_force = in_units_of(force_equations(whole, diffusion), self.w**2)
         of_diffusion = in_units_of(diffusion_equations(whole, force), self.w**3)
         return _Chosen(
-            choose(of_force, None, library, n, problem.selection),
-            choose_up_to(
-                problem.diffusion_degree, of_diffusion, None, library, n, problem.selection
+            choose_under(problem.of_force(0), of_force, None, library, n, problem.selection),
+            choose_under(
+                problem.of_diffusion(0, 0), of_diffusion, None, library, n, problem.selection
             ),
             of_force,
         )

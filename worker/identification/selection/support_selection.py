@@ -4,7 +4,7 @@ The criterion says what a term must gain to be kept (docs/method.md §5).
 """
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import log
 from typing import Literal
@@ -109,6 +109,24 @@ class AlternativeSupport:
     shift: RuleShift | None
 
 
+@dataclass(frozen=True, slots=True)
+class WaldTest:
+    """Wald's test of what is known of a component against its free estimate, equation (M56).
+
+    terms       terms that were tested
+    values      their raw coefficients if they are free beside the selected terms, internal units
+    errors      standard errors of `values`
+    statistic   squared distance in standard errors
+    p_value     probability of a larger statistic if what is known is true
+    """
+
+    terms: Support
+    values: tuple[float, ...]
+    errors: tuple[float, ...]
+    statistic: float
+    p_value: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Selected:
     """Estimate of a component on its support.
@@ -119,6 +137,8 @@ class Selected:
     curve            curve of the cross-validation, where that chose
     alternatives     supports that fit nearly as well for what their terms cost; the rest of the
                      probability is this one's
+    known            terms whose coefficients are known, and have no error
+    test             test of known and excluded terms; None without any
     """
 
     estimate: Estimate
@@ -127,6 +147,8 @@ class Selected:
     shift: RuleShift | None = None
     curve: Curve | None = None
     alternatives: tuple[AlternativeSupport, ...] = ()
+    known: Support = ()
+    test: WaldTest | None = None
 
     @property
     def supports(self) -> tuple[AlternativeSupport, ...]:
@@ -142,6 +164,7 @@ def choose(
     n_windows: int,
     criterion: Criterion,
     *,
+    required: Support = (),
     ends: OpenEnds = NO_ENDS,
     briefly: bool = False,
 ) -> Selected:
@@ -154,6 +177,7 @@ def choose(
     library : library of terms
     n_windows : number of windows of the data
     criterion : method of selection
+    required : terms that stay whatever they gain
     ends : ends of the line at which a drift may explode
     briefly : whether to return the estimate alone, without alternatives or coefficients of the path
 
@@ -162,9 +186,13 @@ def choose(
     TooFewSamples : cross-validation has too few blocks
     """
     costs = _costs(criterion, library, n_windows)
+    bonus = _bonus(equations) if required else 0.0
+    costs[list(required)] = -bonus
     best, path, curve, levels = _chosen(
         equations, library, criterion, costs, ends, coefficients=not briefly
     )
+    if required:
+        path = _with_required(path, required, bonus)
     if criterion.method == "none":
         return Selected(
             _first_estimate(equations, library, [c.support for c in reversed(path)]), path, ()
@@ -177,7 +205,8 @@ def choose(
         rule_dependent = _rule_dependent_terms(
             equations, of_other_rule, library, best, wanted_by_other
         )
-    kept = tuple(k for k in best if k not in rule_dependent)
+    rule_dependent = tuple(k for k in rule_dependent if k not in required)
+    kept = tuple(sorted({*required, *(k for k in best if k not in rule_dependent)}))
     ranked = [kept, *(c.support for c in sorted(path, key=lambda c: -c.score))]
     estimate = _first_estimate(equations, library, ranked)
     if briefly:
@@ -204,6 +233,23 @@ def choose(
         if other is not None
     )
     return Selected(estimate, path, rule_dependent, shift, curve, alternatives)
+
+
+def _bonus(equations: NormalEquations) -> float:
+    """Return a gain that no other terms can make up for, which makes a term stay."""
+    best = np.linalg.pinv(equations.information, 1e-12, hermitian=True) @ equations.score
+    return 1e3 + 2 * abs(float(equations.score @ best))
+
+
+def _with_required(
+    path: tuple[Candidate, ...], required: Support, bonus: float
+) -> tuple[Candidate, ...]:
+    """Return the supports that have the required terms, without the gain that made these stay."""
+    return tuple(
+        replace(c, score=c.score - bonus * len(required)) if c.penalty is None else c
+        for c in path
+        if c.penalty is not None or set(required) <= set(c.support)
+    )
 
 
 def _chosen(
