@@ -70,6 +70,17 @@ class PlainLayout(Document):
     several arrays, names of the arrays to be read."""
     ignored_columns: Annotated[_Ignored | None, Field(examples=[["temperature"]])] = None
     """Names or 1-based numbers of columns that are neither time, nor identity, nor state."""
+    group_column: Annotated[Name | None, Field(examples=["condition"])] = None
+    """Name or 1-based number of the column that names the group of each trajectory, for example a
+    condition. Groups are compared by jobs of the kind `comparison`."""
+    input_columns: Annotated[
+        Annotated[tuple[Name, ...], Field(max_length=16)] | None, Field(examples=[["voltage"]])
+    ] = None
+    """Names or 1-based numbers of the columns of measured signals that drive the system and have
+    no equation of their own."""
+    error_columns: Annotated[_Names | None, Field(examples=[["precision"]])] = None
+    """Names or 1-based numbers of the columns with the standard error of each sample, such as a
+    localisation precision: one for all states, or one for each in the order of `state_columns`."""
     orientation: Annotated[Literal["columns", "rows"] | None, Field(examples=["rows"])] = None
     """`columns`: one row per sample. `rows`: one row per trajectory of a single variable."""
     axes: Annotated[_Axes | None, Field(examples=["ntd"])] = None
@@ -136,9 +147,10 @@ class Column(Document):
     """Unit, as found in the file; only a label."""
     type: Literal["number", "time stamp", "text"]
     """Type of the values. Only numbers can be a state."""
-    role: Literal["time", "identity", "state", "error", "ignored"]
-    """Role in which the column was read. `identity`: it tells trajectories apart. `error`: a
-    measurement error or a measure of quality, which is not used."""
+    role: Literal["time", "identity", "group", "state", "input", "error", "ignored"]
+    """Role in which the column was read. `identity`: it tells trajectories apart. `group`: it
+    names their condition. `input`: it drives the states. `error`: a measurement error or a measure
+    of quality; it is used where the layout names it in `error_columns`."""
     reason: str | None = None
     """Reason for the role; null if the layout gives the role."""
     values: tuple[str, ...] = ()
@@ -190,6 +202,14 @@ class DatasetReport(Document):
     """Period of each variable that looks like an angle: its values stay within a turn, and its
     name, its unit or its jumps by a whole turn say so. It is a suggestion for the parameter
     `periodic`, and is not applied [state]."""
+    inputs: tuple[Variable, ...] = ()
+    """The inputs, in the order u, or u1, u2, …"""
+    groups: dict[str, int] = Field(default_factory=dict)
+    """Number of trajectories in each group; empty without groups. Files in several folders of a
+    ZIP archive are groups by the names of their folders."""
+    errors: tuple[float, ...] = ()
+    """Median standard error of the samples of each state variable, as given in `error_columns`;
+    empty if none were given [state]."""
     time_unit: str | None = None
     """Unit of time, as given or as found in the file; only a label."""
     n_trajectories: int

@@ -15,13 +15,14 @@ from obstore.store import ObjectStore, S3Store
 from contract.datasets import Dataset
 from storage.disk import own_folder, sweep_folders
 from storage.local_blobs import (
+    BESIDE,
     DESCRIPTION,
     FILES,
-    KEPT,
     ORIGINAL,
     DatasetStore,
     Folder,
     LocalDatasetStore,
+    kept_in,
 )
 from storage.names import (
     checked_tenant,
@@ -169,8 +170,9 @@ class ObjectDatasetStore(DatasetStore):
         # or the memory.
         sweep_folders(home, COPY)
         with own_folder(home, COPY) as folder:
-            for name in FILES:
-                if not self._bucket.fetch(f"{place}/{name}", folder / name):
+            for name in (*FILES, *BESIDE):
+                found = self._bucket.fetch(f"{place}/{name}", folder / name)
+                if not found and name in FILES:
                     raise KeyError(dataset_id)
             yield folder
 
@@ -206,13 +208,14 @@ class ObjectDatasetStore(DatasetStore):
         return None if body is None else Dataset.model_validate_json(body)
 
     def _keep(self, place: str, dataset: Dataset, folder: Path) -> bool:
-        for name in KEPT:
+        kept = kept_in(folder)
+        for name in kept:
             self._bucket.put(f"{place}/{name}", folder / name)
         # Two that put the same dataset at once write the same files; the first description stays.
         body = dataset.model_dump_json(by_alias=True).encode()
         made = self._bucket.put(f"{place}/{DESCRIPTION}", body, mode="create")
         there = {meta["path"] for meta in self._bucket.list(f"{place}/")}
-        if not {f"{place}/{name}" for name in KEPT} <= there:
+        if not {f"{place}/{name}" for name in kept} <= there:
             # It was deleted at the same time, and the description would outlive what it describes.
             self._bucket.delete(f"{place}/{DESCRIPTION}")
             raise StoreUnavailable("The dataset was deleted while it was kept.")

@@ -1,7 +1,8 @@
 """Datasets and results in a local folder.
 
-A dataset is a description, three NumPy files and the uploaded file in `datasets/<tenant>/<id>/`; a
-result is `results/<tenant>/<job>-<attempt>.json`, its parts are `parts/<tenant>/<job>/…`.
+A dataset is a description, the files that were read and the uploaded file in
+`datasets/<tenant>/<id>/`; a result is `results/<tenant>/<job>-<attempt>.json`, its parts are
+`parts/<tenant>/<job>/…`.
 """
 
 import os
@@ -21,6 +22,8 @@ from storage.names import checked_tenant, dataset_place, is_dataset_id
 from storage.stores import InvalidCursor
 
 FILES = ("states.npy", "times.npy", "segments.npy")
+BESIDE = ("inputs.npy", "errors.npy", "trajectories.json")
+"""Files that only some datasets have."""
 ORIGINAL = "original"
 """Name of the uploaded file, byte for byte; datasets of earlier builds have none."""
 KEPT = (*FILES, ORIGINAL)
@@ -31,11 +34,17 @@ _Age = tuple[int, str]
 
 
 class DatasetStore(ABC):
-    """Uploaded trajectories as three NumPy files beside their description and the uploaded file.
+    """Uploaded trajectories as files beside their description and the uploaded file.
 
     states.npy    (n_samples, d) float64          [state]
     times.npy     (n_samples,)   float64, increasing inside a segment   [time]
     segments.npy  (n_segments, 3) int64           first sample, one past the last, trajectory number
+
+    Where the upload has them:
+
+    inputs.npy    (n_samples, m) float64          signals that drive the states
+    errors.npy    (n_samples, d) float64          standard errors of the states   [state]
+    trajectories.json                             names and groups of the trajectories
     """
 
     def __init__(self) -> None:
@@ -44,7 +53,7 @@ class DatasetStore(ABC):
     def put(self, tenant: str, dataset: Dataset, folder: Path) -> Literal["created", "known"]:
         """Keep the files found in `folder` under `dataset.id`, all or nothing.
 
-        They are the three arrays and `original`, the uploaded file.
+        They are those named above and `original`, the uploaded file.
 
         The files must not change afterwards: they may be kept under a second name.
         """
@@ -90,7 +99,7 @@ class DatasetStore(ABC):
 
     @abstractmethod
     def files(self, tenant: str, dataset_id: str) -> AbstractContextManager[Path]:
-        """Return a local folder with the three files, valid inside the `with`.
+        """Return a local folder with the files, valid inside the `with`.
 
         Raise KeyError where there is no such dataset, also where it is deleted while its files are
         opened.
@@ -122,6 +131,11 @@ class DatasetStore(ABC):
     @abstractmethod
     def _stamps(self, home: str) -> Mapping[str, Hashable]:
         """Return by dataset id a value that changes when the dataset is deleted and made again."""
+
+
+def kept_in(folder: Path) -> tuple[str, ...]:
+    """Return the names of the files of a dataset that are in a folder."""
+    return (*KEPT, *(name for name in BESIDE if (folder / name).exists()))
 
 
 class LocalDatasetStore(DatasetStore):
@@ -179,7 +193,7 @@ class LocalDatasetStore(DatasetStore):
     def _keep(self, place: str, dataset: Dataset, folder: Path) -> bool:
         final = self._data_dir / place
         with disk_errors(), folder_beside(final.parent) as incoming:
-            for name in KEPT:
+            for name in kept_in(folder):
                 link_synced(folder / name, incoming / name)
             write_synced(incoming / DESCRIPTION, dataset.model_dump_json(by_alias=True).encode())
             sync_folder(incoming)

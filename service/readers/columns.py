@@ -9,6 +9,15 @@ import numpy as np
 
 from service.readers.calendar import with_calendar
 from service.readers.clock import elapsed
+from service.readers.companions import (
+    errors_of,
+    groups_among,
+    inputs_of,
+    names_of,
+    roles_beside,
+    set_aside,
+    with_groups,
+)
 from service.readers.errors import UnreadableData, layout_fault
 from service.readers.evidence import column_of
 from service.readers.labels import labelled
@@ -46,7 +55,9 @@ _COUNTED_FROM_1970 = words("epoch unix unixtime unix_time timestamp timestamps t
 
 def record_of(table: Table, layout: Layout, limits: Limits, notes: Notes) -> Record:
     """Make a record from a table. Raises UnreadableData where no column can be the state."""
-    whole, table = table, _without_ignored(table, layout)
+    whole = table
+    table = set_aside(_without_ignored(table, layout), layout)
+    table = with_groups(table, layout, notes)
     table, dated = (table, None) if layout.timeless else with_calendar(table, layout, notes)
     found = clocked(table, dated, layout, notes)
     table = found.table
@@ -66,6 +77,8 @@ def record_of(table: Table, layout: Layout, limits: Limits, notes: Notes) -> Rec
     if chosen is None and layout.time_unit:
         unit = standard_time_unit(layout.time_unit)
     together = replicates(states, found, layout)
+    trajectory, groups = groups_among(table, found.groups, layout, notes)
+    inputs, input_variables = inputs_of(table, layout)
     variables, labels = _labelled(states, _origin(states, whole, table), layout, together=together)
     resolved = {
         "time_column": chosen.key if chosen else NONE if layout.timeless else None,
@@ -73,6 +86,9 @@ def record_of(table: Table, layout: Layout, limits: Limits, notes: Notes) -> Rec
         or (NONE if layout.single else None),
         "state_columns": tuple(variable.key for variable in variables),
         "orientation": "columns",
+        "group_column": layout.group_column,
+        "input_columns": layout.input_columns,
+        "error_columns": layout.error_columns,
         **labels,
     }
     record = Record(
@@ -81,7 +97,12 @@ def record_of(table: Table, layout: Layout, limits: Limits, notes: Notes) -> Rec
         times=times,
         printed=printed,
         tick=_tick_of(chosen, unit) if chosen is not None else 0.0,
-        trajectory=found.groups,
+        trajectory=trajectory,
+        names=names_of(found.identity, found.groups) or (groups if trajectory is not None else ()),
+        groups=groups,
+        inputs=inputs,
+        input_variables=input_variables,
+        errors=errors_of(table, states, layout),
         time_name=chosen.title if chosen else None,
         time_unit=unit,
         time_is_age=bool(chosen is not None and chosen.name and is_age(chosen.name)),
@@ -93,6 +114,9 @@ def record_of(table: Table, layout: Layout, limits: Limits, notes: Notes) -> Rec
     )
     if not together:
         return record
+    for field in ("group_column", "error_columns"):
+        if getattr(layout, field):
+            raise layout_fault(field, f"{field} cannot be used where each column is a trajectory.")
     if layout.axes is None:
         _warn_of_replicates(record, notes)
     else:
@@ -178,6 +202,7 @@ def _described(
 ) -> tuple[dict[str, Any], ...]:
     """Describe the columns of the file and their roles, in the JSON form of the contract."""
     given: dict[int, str] = dict.fromkeys(_ignored(table, layout), "ignored")
+    given |= roles_beside(table, layout)
     roles = {column.position: ("state", "holds numbers") for column in states}
     if layout.state_columns is not None:
         given |= dict.fromkeys(roles, "state")
@@ -230,6 +255,8 @@ def _side_by_side(record: Record) -> Record:
         times=None if record.times is None else np.tile(record.times, width),
         printed=None if record.printed is None else np.tile(record.printed, width),
         trajectory=np.repeat(np.arange(width), n),
+        names=tuple((v.column or "")[:_LONGEST] for v in record.variables),
+        inputs=None if record.inputs is None else np.tile(record.inputs, (width, 1)),
         padded=True,
         lines=lines,
         # Reading again with these fields gives the same trajectories.

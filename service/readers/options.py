@@ -21,17 +21,29 @@ class Layout:
     time_unit: str | None = None
     state_unit: str | dict[str, str] | None = None
     state_names: dict[str, str] | None = None
+    group_column: str | None = None
+    input_columns: tuple[str, ...] | None = None
+    error_columns: tuple[str, ...] | None = None
     gap_factor: float = 1.5
     timeless: bool = False
     """Whether no column is time (`time_column=none`)."""
     single: bool = False
     """Whether no column tells trajectories apart (`id_column=none`)."""
 
+    @property
+    def beside(self) -> dict[str, tuple[str, ...]]:
+        """Columns of groups, inputs and errors that are named, by field."""
+        return {
+            "group_column": () if self.group_column is None else (self.group_column,),
+            "input_columns": self.input_columns or (),
+            "error_columns": self.error_columns or (),
+        }
+
     @classmethod
     def from_json(cls, given: dict[str, Any]) -> Self:
         """Make a layout from the JSON form of contract.datasets.Layout."""
         known = {field.name: given[field.name] for field in fields(cls) if field.name in given}
-        for several in ("state_columns", "ignored_columns"):
+        for several in ("state_columns", "ignored_columns", "input_columns", "error_columns"):
             if known.get(several) is not None:
                 known[several] = tuple(known[several])
         for name, absent in (("time_column", "timeless"), ("id_column", "single")):

@@ -21,7 +21,14 @@ from service.readers.options import Limits
 _ROOT = Path(__file__).resolve().parents[2]
 _COMMAND = (sys.executable, "-m", "service.readers")
 _HEAD = 4096
-_FILES = ("states.npy", "times.npy", "segments.npy")
+_FILES = (
+    "states.npy",
+    "times.npy",
+    "segments.npy",
+    "inputs.npy",
+    "errors.npy",
+    "trajectories.json",
+)
 
 
 def read_upload(
@@ -39,7 +46,7 @@ def read_upload(
 
     The call blocks until the child process has ended. It raises UnreadableData where the file
     cannot be read safely and where the child ran out of memory or time, or crashed, and OSError
-    where the disk or the `room` is full. After an error `folder` holds none of the three files.
+    where the disk or the `room` is full. After an error `folder` holds none of the files.
     """
     limits = limits or Limits()
     if room is not None:

@@ -1,7 +1,9 @@
 """The chain of reading: file → table or record → ordered samples → segments → arrays and report."""
 
 import errno
+import json
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -41,18 +43,19 @@ _HEADER_BYTES = 128
 
 
 def read(path: Path, form: Format, layout: Layout, limits: Limits, folder: Path) -> dict[str, Any]:
-    """Read an upload, write states.npy, times.npy and segments.npy to `folder`, return the report.
+    """Read an upload, write the files of a dataset to `folder`, return the report.
 
     Raises UnreadableData, and OSError where the files cannot be written or would be too large.
     """
     notes = Notes()
     record = _record(path, form, layout, limits, notes)
+    _check_columns_beside(layout, record)
     states = without_missing_codes(record.states, record.variables, notes)
     record = without_stuck_values(replace(record, states=states), notes)
     warn_of_glitches(record, notes)
     dt, unit = _sampling_interval(record, layout, notes)
     record = replace(record, time_unit=record.time_unit or unit)
-    read = segmented(record, dt, layout.gap_factor, notes)
+    read = _cut_apart(segmented(_side_by_side(record), dt, layout.gap_factor, notes), record)
     refuse_hopeless(read, record, notes)
     report = report_of(read, record, form, layout, dt, notes)
     files = {
@@ -60,11 +63,54 @@ def read(path: Path, form: Format, layout: Layout, limits: Limits, folder: Path)
         "times.npy": read.times,
         "segments.npy": read.segments,
     }
-    if sum(array.nbytes + _HEADER_BYTES for array in files.values()) > limits.file_bytes:
+    for name, beside in (("inputs.npy", read.inputs), ("errors.npy", read.errors)):
+        if beside.shape[1]:
+            files[name] = np.ascontiguousarray(beside)
+    words = {"names": read.names, "groups": read.groups}
+    named = json.dumps(words).encode() if any(words.values()) else b""
+    size = sum(array.nbytes + _HEADER_BYTES for array in files.values()) + len(named)
+    if size > limits.file_bytes:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     for name, array in files.items():
         _save(folder / name, array)
+    if named:
+        (folder / "trajectories.json").write_bytes(named)
     return report
+
+
+def _check_columns_beside(layout: Layout, record: Record) -> None:
+    """Check that the columns of groups, inputs and errors were found. Raises UnreadableData."""
+    for field, found in (
+        ("group_column", bool(record.groups)),
+        ("input_columns", record.inputs is not None),
+        ("error_columns", record.errors is not None),
+    ):
+        if getattr(layout, field) and not found:
+            raise layout_fault(
+                field,
+                f"{field} names columns, but the data are no table with one row per sample.",
+                "Upload a table, such as CSV or Parquet, with a column for each.",
+            )
+
+
+def _side_by_side(record: Record) -> Record:
+    """Put inputs and errors beside the states, so that a sample lacks none of them."""
+    if record.inputs is None and record.errors is None:
+        return record
+    parts = [p for p in (record.states, record.inputs, record.errors) if p is not None]
+    return replace(record, states=np.column_stack(parts))
+
+
+def _cut_apart(read: Segmented, record: Record) -> Segmented:
+    """Take inputs and errors, which stand beside the states, apart."""
+    d = len(record.variables)
+    m = d + len(record.input_variables)
+    return replace(
+        read,
+        states=np.ascontiguousarray(read.states[:, :d]),
+        inputs=read.states[:, d:m],
+        errors=read.states[:, m:],
+    )
 
 
 def _save(path: Path, array: NDArray[Any]) -> None:
@@ -238,6 +284,9 @@ def report_of(
         "columns": list(record.columns),
         "likely_periods": _likely_periods(read, record.variables),
         "time_unit": record.time_unit,
+        "inputs": _inputs(record),
+        "groups": dict(Counter(read.groups)),
+        "errors": [float(e) for e in np.median(read.errors, axis=0)],
         "n_trajectories": read.n_trajectories,
         "n_segments": len(read.segments),
         "n_samples": len(read.states),
@@ -286,6 +335,24 @@ def _described(variables: Sequence[Variable]) -> list[dict[str, Any]]:
         for j, (variable, words, symbol) in enumerate(
             zip(variables, distinct, symbols, strict=True)
         )
+    ]
+
+
+def _inputs(record: Record) -> list[dict[str, Any]]:
+    """Describe the inputs in the JSON form of contract.datasets.Variable."""
+    variables = record.input_variables
+    names = ["u"] if len(variables) == 1 else [f"u{j + 1}" for j in range(len(variables))]
+    own = symbols_of([split_unit(v.column or "")[0] for v in variables], {})
+    taken = {entry["symbol"] for entry in _described(record.variables)}
+    return [
+        {
+            "name": name,
+            "symbol": name if symbol in taken or not variable.column else symbol,
+            "label": (variable.column or "")[:_LONGEST] or None,
+            "column": (variable.column or "")[:_LONGEST] or None,
+            "unit": variable.unit,
+        }
+        for name, symbol, variable in zip(names, own, variables, strict=True)
     ]
 
 

@@ -1,6 +1,6 @@
 """From samples to segments: finite, strictly increasing in time, without increments over gaps."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal
 
@@ -26,6 +26,10 @@ class Segmented:
     states    (n, d) float64                                                       [state]
     times     (n,)   float64                                                       [time]
     segments  (n_segments, 3) int64: first sample, one past the last, trajectory
+    inputs    (n, m) float64
+    errors    (n, d) float64 standard errors of the states, or (n, 0)              [state]
+    names     name of each trajectory; empty where the file names none
+    groups    group of each trajectory; empty without groups
     """
 
     states: Floats
@@ -33,6 +37,10 @@ class Segmented:
     segments: Integers
     n_trajectories: int
     source: Literal["time_column", "given", "assumed"]
+    inputs: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    errors: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    names: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
 
 
 def segmented(record: Record, dt: float | None, gap_factor: float, notes: Notes) -> Segmented:
@@ -253,4 +261,16 @@ def _cut(
     in_order = np.array_equal(samples.index, np.arange(len(record.states)))
     states = record.states if in_order else record.states[samples.index]
     times = samples.times - samples.times.min(initial=np.inf) if n else samples.times
-    return Segmented(states, times, segments, int(number[-1]) + 1 if n else 0, source)
+    trajectories = int(number[-1]) + 1 if n else 0
+    # A trajectory that was cut where its time starts again has the name of the whole.
+    rows = samples.index[new_trajectory]
+    own = record.trajectory[rows] if record.trajectory is not None else np.zeros(len(rows), int)
+    return Segmented(
+        states,
+        times,
+        segments,
+        trajectories,
+        source,
+        names=tuple(record.names[k] for k in own.tolist()) if record.names else (),
+        groups=tuple(record.groups[k] for k in own.tolist()) if record.groups else (),
+    )

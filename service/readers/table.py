@@ -97,6 +97,8 @@ class Table:
     """Word for the place of a sample in a message: `row` (line of the file) or `sample`."""
     unread: tuple[Column, ...] = ()
     """Columns that the layout leaves out and that were not read beyond their first values."""
+    beside: tuple[Column, ...] = ()
+    """Columns of groups, inputs and errors, which take no part in finding time and states."""
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -105,7 +107,9 @@ class Table:
     @property
     def every_column(self) -> tuple[Column, ...]:
         """All columns of the file in its order, read or not."""
-        return tuple(sorted((*self.columns, *self.unread), key=lambda column: column.position))
+        return tuple(
+            sorted((*self.columns, *self.unread, *self.beside), key=lambda column: column.position)
+        )
 
     def taken(self, keep: Flags) -> "Table":
         """Select the rows to keep (n,)."""
@@ -116,8 +120,11 @@ class Table:
             new = int(np.searchsorted(kept, old))
             if new < len(kept) and kept[new] == old:
                 lines.start(new, self.lines[old])
-        columns = (replace(column, values=column.values[keep]) for column in self.columns)
-        return replace(self, columns=tuple(columns), lines=lines)
+        columns, beside = (
+            tuple(replace(column, values=column.values[keep]) for column in several)
+            for several in (self.columns, self.beside)
+        )
+        return replace(self, columns=columns, beside=beside, lines=lines)
 
     @property
     def named(self) -> bool:
@@ -167,6 +174,15 @@ class Record:
     """Fields of the layout, as given or inferred."""
     lines: Lines = field(default_factory=Lines)
     row_word: str = "row"
+    inputs: Floats | None = None
+    """(n, m) float64 signals that drive the system, NaN where missing."""
+    input_variables: tuple[Variable, ...] = ()
+    errors: Floats | None = None
+    """(n, d) float64 standard errors of the states, NaN where missing [state]."""
+    names: tuple[str, ...] = ()
+    """Name of each trajectory of `trajectory`; empty where the file names none."""
+    groups: tuple[str, ...] = ()
+    """Group of each trajectory of `trajectory`; empty without groups."""
 
     files: tuple[tuple[int, str], ...] = ()
     """First sample and name of each file, where the record was joined from several."""

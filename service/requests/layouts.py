@@ -17,7 +17,7 @@ from service.responses import deprecation
 from service.validation_errors import document_faults
 
 _JSON = "application/json"
-_LISTS = ("state_columns", "ignored_columns")
+_LISTS = ("state_columns", "ignored_columns", "input_columns", "error_columns")
 _MAPS = ("state_unit", "state_names")
 
 _Entries = Annotated[

@@ -21,6 +21,7 @@ from contract.rolling import RollingWindows
 from itoscope_client.cli.commands import itoscope
 from itoscope_client.cli.options import Giving, Parsed
 from itoscope_client.cli.words import on_command_line
+from itoscope_client.inputs.upload import SEVERAL
 from itoscope_client.waiting import how_to_resume
 from tests.acceptance.served import ROOT, Served
 from tests.acceptance.test_hints import angle, csv
@@ -196,7 +197,7 @@ def sample(option: Giving) -> tuple[Sequence[str], Any]:
         case (_, click.types.FloatParamType()):
             return ["2.5"], 2.5
         case (_, _):
-            several = option.name in ("state_columns", "ignored_columns")
+            several = option.name in SEVERAL
             return ["nt"], ["nt"] if several else "nt"
 
 

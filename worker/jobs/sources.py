@@ -1,9 +1,11 @@
 """The dataset of a job, opened as memory maps."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +21,16 @@ from worker.jobs.problems import JobProblem
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A dataset's description and its samples."""
+    """A dataset's description and its samples.
+
+    names    name of each trajectory; empty where the upload names none
+    groups   group of each trajectory; empty without groups
+    """
 
     dataset: Dataset
     data: Trajectories
+    names: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
 
     @property
     def symbols(self) -> Symbols:
@@ -54,13 +62,28 @@ def record_of(tenant: str, job: DataJob, stores: Stores) -> Iterator[Record]:
     try:
         files = stores.datasets.files(tenant, dataset.id)
         with files as folder:
-            arrays = (
-                np.load(Path(folder) / f"{name}.npy", mmap_mode="r")
-                for name in ("states", "times", "segments")
-            )
-            yield Record(dataset, Trajectories(*arrays))
+            yield _record_in(Path(folder), dataset)
     except KeyError as error:
         raise JobProblem(_dataset_gone(dataset.id)) from error
+
+
+def _record_in(folder: Path, dataset: Dataset) -> Record:
+    """Open the files of a dataset."""
+
+    def opened(name: str) -> Any:
+        path = folder / f"{name}.npy"
+        return np.load(path, mmap_mode="r") if path.exists() else None
+
+    words: dict[str, list[str]] = {}
+    if (folder / "trajectories.json").exists():
+        words = json.loads((folder / "trajectories.json").read_bytes())
+    arrays = (opened(name) for name in ("states", "times", "segments", "inputs", "errors"))
+    return Record(
+        dataset,
+        Trajectories(*arrays),
+        tuple(words.get("names", ())),
+        tuple(words.get("groups", ())),
+    )
 
 
 def check_variables(where: str, given: Mapping[str, object], known: Sequence[str]) -> None:

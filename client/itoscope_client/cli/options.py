@@ -9,6 +9,7 @@ from typing import Any, cast
 import click
 
 from itoscope_client.inputs import LayoutOptions
+from itoscope_client.inputs.upload import SEVERAL
 
 Command = Callable[..., None]
 Decorator = Callable[[Command], Command]
@@ -218,6 +219,18 @@ laid_out = together(
         help="Columns to leave out, separated by commas."
     ),
     giving(
+        "layout.group_column", "--group-column", metavar="NAME",
+        help="Column that names the group (condition) of each trajectory."
+    ),
+    giving(
+        "layout.input_columns", "--input-columns", metavar="NAMES",
+        help="Columns of signals that drive the states, separated by commas."
+    ),
+    giving(
+        "layout.error_columns", "--error-columns", metavar="NAMES",
+        help="Columns with the standard error of each sample, separated by commas."
+    ),
+    giving(
         "layout.orientation", "--orientation", type=click.Choice(["columns", "rows"]),
         help="rows: each row of the table is one trajectory.",
     ),
@@ -283,7 +296,7 @@ def layout_of(options: Mapping[str, Any]) -> LayoutOptions:
     """
     given = dict(options)
     units, names = given.pop("state_units"), given.pop("state_names")
-    for several in ("state_columns", "ignored_columns"):
+    for several in SEVERAL:
         given[several] = None if given[several] is None else given[several].split(",")
     if len(units) == 1 and "=" not in units[0]:
         given["state_unit"] = units[0]

@@ -23,6 +23,9 @@ class LayoutOptions(TypedDict, total=False):
     id_column       name or number of the column that tells which trajectory a sample belongs to
     state_columns   names or numbers of the columns of the state, in the order x, y, z, …
     ignored_columns  names or numbers of columns that are neither time, nor identity, nor state
+    group_column    name or number of the column that names the group of each trajectory
+    input_columns   names or numbers of columns of signals that drive the states
+    error_columns   names or numbers of columns with the standard error of each sample
     orientation     `rows`: each row of a table is one trajectory
     axes            meaning of an array's axes: n trajectory, t time, d state; e.g. `ntd`
     time_unit       label of the time; calendar stamps are converted to it
@@ -37,12 +40,19 @@ class LayoutOptions(TypedDict, total=False):
     id_column: str | None
     state_columns: Sequence[str] | str | None
     ignored_columns: Sequence[str] | str | None
+    group_column: str | None
+    input_columns: Sequence[str] | str | None
+    error_columns: Sequence[str] | str | None
     orientation: Literal["columns", "rows"] | None
     axes: str | None
     time_unit: str | None
     state_unit: str | Mapping[str | int, str] | None
     state_names: Mapping[str | int, str] | None
     gap_factor: float | None
+
+
+SEVERAL = ("state_columns", "ignored_columns", "input_columns", "error_columns")
+"""Options that name several columns."""
 
 
 def columns_of(layout: LayoutOptions) -> list[str] | None:
@@ -58,8 +68,7 @@ def _names(given: Sequence[str] | str | None) -> list[str] | None:
 
 def asked(layout: LayoutOptions) -> dict[str, Any]:
     """Return the options that were given, in JSON's types. Raise InputError for a wrong type."""
-    ignored = _names(layout.get("ignored_columns"))
-    whole = {**layout, "state_columns": columns_of(layout), "ignored_columns": ignored}
+    whole = dict(layout) | {several: _names(cast(Any, layout.get(several))) for several in SEVERAL}
     whole |= {option: by_column(layout, option) for option in BY_COLUMN}
     return {name: value for name, value in whole.items() if value is not None}
 

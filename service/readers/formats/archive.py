@@ -4,7 +4,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import cast
 
 import numpy as np
@@ -135,16 +135,57 @@ def _joined(
         ),
         tick=max(record.tick for record in records),
         trajectory=np.concatenate(trajectories),
+        names=tuple(name for names in map(_names, names, records) for name in names),
+        groups=_groups(names, records, notes),
+        inputs=_stacked([record.inputs for record in records]),
+        errors=_stacked([record.errors for record in records]),
         padded=any(record.padded for record in records),
         lines=lines,
         files=tuple(places),
     )
 
 
+def _count(record: Record) -> int:
+    return 1 if record.trajectory is None else int(record.trajectory.max(initial=-1)) + 1
+
+
+def _names(file: str, record: Record) -> list[str]:
+    """Name the trajectories of a file: by it, and by their own names or numbers in it."""
+    stem = PurePosixPath(file).with_suffix("").as_posix()[-100:]
+    count = _count(record)
+    if count == 1 and not record.names:
+        return [stem]
+    own = record.names or tuple(str(k + 1) for k in range(count))
+    return [f"{stem}: {name}"[:200] for name in own]
+
+
+def _groups(files: Sequence[str], records: Sequence[Record], notes: Notes) -> tuple[str, ...]:
+    """Return the group of each trajectory: as its file says, or the folder of its file."""
+    own = [record.groups * (_count(record) if len(record.groups) == 1 else 1) for record in records]
+    if all(own):
+        return tuple(group for groups in own for group in groups)
+    folders = [PurePosixPath(file).parent.as_posix() for file in files]
+    if "." in folders or len(set(folders)) < 2 or any(own):
+        return ()
+    notes.assume("each folder of the archive is a group of trajectories")
+    return tuple(
+        folder
+        for folder, record in zip(folders, records, strict=True)
+        for _ in range(_count(record))
+    )
+
+
+def _stacked(parts: Sequence[Floats | None]) -> Floats | None:
+    present = [part for part in parts if part is not None]
+    return np.concatenate(present) if len(present) == len(parts) and present else None
+
+
 def _kind(record: Record) -> tuple[object, ...]:
     """Return what files of one dataset have in common."""
     variables = tuple((v.column, v.unit) for v in record.variables)
-    return (*variables, record.times is None, record.counted, record.time_unit)
+    inputs = tuple((v.column, v.unit) for v in record.input_variables)
+    beside = inputs, record.errors is None
+    return (*variables, beside, record.times is None, record.counted, record.time_unit)
 
 
 def _words(record: Record) -> str:

@@ -244,7 +244,8 @@ def rows_are_trajectories(
     if layout.orientation is not None:
         return layout.orientation == "rows"
     n_rows, n_columns = matrix.shape
-    if any((layout.time_column, layout.id_column, layout.state_columns, layout.ignored_columns)):
+    columns = (layout.time_column, layout.id_column, layout.state_columns, layout.ignored_columns)
+    if any((*columns, *layout.beside.values())):
         return False
     if n_columns <= _MANY_COLUMNS and not (wide_is_rows and n_columns > max(n_rows, 2)):
         return False

@@ -287,6 +287,8 @@ def _wanted(dialect: Dialect, layout: Layout) -> set[int]:
     if layout.state_columns is None:
         return everything
     wanted = {locate(given, names, "state_columns") for given in layout.state_columns}
+    for field, given_names in layout.beside.items():
+        wanted.update(locate(given, names, field) for given in given_names)
     if layout.time_column is not None:
         wanted.add(locate(layout.time_column, names, "time_column"))
     if layout.id_column is not None:

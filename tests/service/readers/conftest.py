@@ -25,6 +25,9 @@ class Read:
     states: np.ndarray
     times: np.ndarray
     segments: np.ndarray
+    inputs: np.ndarray | None = None
+    errors: np.ndarray | None = None
+    words: dict[str, list[str]] | None = None
 
     @property
     def codes(self) -> set[str]:
@@ -36,6 +39,8 @@ class Read:
         """All assumptions in one string."""
         return " | ".join(self.report.assumptions)
 
+
+BESIDE = ("inputs.npy", "errors.npy", "trajectories.json")
 
 Reader = Callable[..., Read]
 
@@ -62,12 +67,21 @@ def read_data(tmp_path_factory: pytest.TempPathFactory) -> Reader:
             media_type,
             filename or (path.name if isinstance(data, Path) else None),
         )
+        for name in BESIDE:
+            (folder / name).unlink(missing_ok=True)
         raw = read(path, form, Layout.from_json(given), limits or Limits(), folder)
         found = Read(
             DatasetReport.model_validate(json.loads(json.dumps(raw))),
             np.load(folder / "states.npy"),
             np.load(folder / "times.npy"),
             np.load(folder / "segments.npy"),
+            *(
+                np.load(folder / name) if (folder / name).exists() else None
+                for name in ("inputs.npy", "errors.npy")
+            ),
+            json.loads((folder / BESIDE[2]).read_bytes())
+            if (folder / BESIDE[2]).exists()
+            else None,
         )
         check_canonical(found)
         return found

@@ -34,11 +34,15 @@ class Trajectories:
     times       (n_samples,)      increasing inside each segment [time]
     segments    (n_segments, 3)   first sample, one past the last, number of the trajectory; in
                                   order, disjoint
+    inputs      (n_samples, m)    signals that drive the states and have no equation; None: none
+    errors      (n_samples, d)    known standard errors of the samples [state]; None: not known
     """
 
     states: Floats
     times: Floats
     segments: Integers
+    inputs: Floats | None = None
+    errors: Floats | None = None
 
     @property
     def dimension(self) -> int:
