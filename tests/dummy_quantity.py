@@ -14,10 +14,10 @@ from contract.generator import AnalysisParameters, ModelTerms
 from contract.jobs import GeneratorJob
 from service.web.model_view import model_view
 from worker.analysis import Analysed, analyse_process
-from worker.comparison.plot_data import Picture
 from worker.generator.uncertainty.confidence_intervals import intervals_over
 from worker.jobs.generator import describe, in_standard_names
 from worker.jobs.parameters import analysis_settings_of, process_of
+from worker.validation.plot_data import Picture
 
 
 def answer(family: list[dict[str, Any]]) -> dict[str, Any]:

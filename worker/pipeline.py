@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from worker.analysis import Analysed, AnalysisSettings, analyse_model, analyse_process
-from worker.comparison.compare import Comparison
-from worker.comparison.compare import compare as compare_with_data
 from worker.generator.process import DiffusionProcess
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.errors import NotSecondOrder
@@ -18,6 +16,8 @@ from worker.identification.second_order.order import decide_order
 from worker.identification.second_order_model import in_phase_space, second_order_model
 from worker.identification.sums.block_sums import Summing, sums_here
 from worker.progress import Report
+from worker.validation.validation import Validation
+from worker.validation.validation import validate as validate_with_data
 
 
 def identify(
@@ -83,25 +83,25 @@ def analyse(
     return analyse_model(model, data, asked, report)
 
 
-def compare(
+def validate(
     model: IdentifiedModel, data: Trajectories, analysed: Analysed, report: Report
-) -> Comparison:
+) -> Validation:
     """Compare the model, run for longer than one sampling interval, with the data."""
     report(0.9, "comparing", "the model with the data at longer times")
-    return compare_with_data(data, model, analysed.generator, analysed.solution)
+    return validate_with_data(data, model, analysed.generator, analysed.solution)
 
 
-def analyse_and_compare(
+def analyse_and_validate(
     model: IdentifiedModel, states: Trajectories, asked: AnalysisSettings, report: Report
-) -> tuple[Analysed | None, Comparison]:
-    """Analyse a model and compare it with its data; no analysis if only the model is asked for.
+) -> tuple[Analysed | None, Validation]:
+    """Analyse a model and validate it with its data; no analysis if only the model is asked for.
 
     states   record in the model's variables; see `states_of`
     """
     if asked.model_only:
-        return None, Comparison(reason=MODEL_ONLY)
+        return None, Validation(reason=MODEL_ONLY)
     analysed = analyse(model, states, asked, report)
-    return analysed, compare(model, states, analysed, report)
+    return analysed, validate(model, states, analysed, report)
 
 
 def analyse_terms(

@@ -25,8 +25,6 @@ from contract.generator import AnalysisParameters, PassageRequest
 from contract.identification import IdentificationParameters, LibraryParameters
 from worker import pipeline
 from worker.analysis import Analysed
-from worker.comparison import plot_data
-from worker.comparison.plot_data import Curves
 from worker.documents.model import model_of
 from worker.documents.results import all_findings
 from worker.generator.quantities.report import GeneratorReport
@@ -35,6 +33,8 @@ from worker.generator.uncertainty.intervals import Intervals
 from worker.identification.identified_model import IdentifiedModel
 from worker.identification.symbolic_system import field_from_terms
 from worker.jobs.parameters import analysis_settings_of, settings_of
+from worker.validation import plot_data
+from worker.validation.plot_data import Curves
 
 Floats = NDArray[np.float64]
 
@@ -76,7 +76,7 @@ def surveyed(seed: int) -> Row:
         with threadpool_limits(1), np.errstate(all="ignore"):
             answer = pipeline.identify(record.data, settings_of(parameters), lambda *_: None)
             states = pipeline.states_of(answer, record.data)
-            analysed, comparison = pipeline.analyse_and_compare(
+            analysed, validation = pipeline.analyse_and_validate(
                 answer, states, analysis_settings_of(asked), lambda *_: None
             )
             assert analysed is not None
@@ -84,7 +84,7 @@ def surveyed(seed: int) -> Row:
     except Exception as error:  # a refusal, or a fault: both are what the job gave
         return {**row, "refused": type(error).__name__, "cpu": time.process_time() - begun}
     row["cpu"] = time.process_time() - begun
-    row["warnings"] = sorted({f.code for f in all_findings(answer, comparison, analysed)})
+    row["warnings"] = sorted({f.code for f in all_findings(answer, validation, analysed)})
     row["terms"], row["false"] = _terms(answer, system, design, truth, record.states)
     row["inside"] = all(t["in_library"] for t in row["terms"])
     row["curves"] = _curves(answer, curves, system, design, truth, record.states)

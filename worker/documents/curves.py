@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from contract import curves as pictures
 from grammar.terms import variable_name
-from worker.comparison.empirical import Bins, KramersMoyal, Observed
-from worker.comparison.plot_data import Curve, Curves, DriftField
 from worker.documents.numbers import plain, row_of, written
+from worker.validation.empirical import Bins, KramersMoyal, Observed
+from worker.validation.plot_data import Curve, Curves, DriftField
 
 Floats = NDArray[np.float64]
 

@@ -11,7 +11,6 @@ from contract import results
 from contract.datasets import Dataset
 from contract.identification import IdentificationParameters
 from grammar.spelling import in_values
-from worker.comparison.compare import Comparison
 from worker.documents.numbers import number, table, written
 from worker.identification.checks.residuals import ResidualMoments
 from worker.identification.component_fit import ComponentFit, TermFit
@@ -20,6 +19,7 @@ from worker.identification.model_sampling import confidence_interval
 from worker.identification.selection.best_subset import Curve
 from worker.identification.selection.kernel_scores import KernelChoice
 from worker.identification.symbolic_process import expression
+from worker.validation.validation import Validation
 
 
 def data_of(dataset: Dataset, answer: IdentifiedModel) -> results.DataSummary:
@@ -83,7 +83,7 @@ def selection_of(answer: IdentifiedModel) -> results.Selection:
     )
 
 
-def diagnostics_of(answer: IdentifiedModel, comparison: Comparison) -> results.Diagnostics:
+def diagnostics_of(answer: IdentifiedModel, validation: Validation) -> results.Diagnostics:
     """Write how far the answer can be trusted, by variable where there are several."""
     # A velocity is no variable of the record, and has neither noise of its own nor other names.
     several = answer.n_recorded > 1
@@ -115,7 +115,7 @@ def diagnostics_of(answer: IdentifiedModel, comparison: Comparison) -> results.D
         kernel_choice=_kernel_choice(answer.kernel_choice),
         condition_number=None if answer.condition is None else number(answer.condition),
     )
-    return of_fit.model_copy(update=comparison_of(comparison, tuple(answer.drift)))
+    return of_fit.model_copy(update=validation_of(validation, tuple(answer.drift)))
 
 
 def _kernel_choice(choice: KernelChoice | None) -> results.KernelChoice | None:
@@ -196,18 +196,18 @@ def _residuals(moments: tuple[ResidualMoments, ...]) -> results.Residuals:
     )
 
 
-def comparison_of(comparison: Comparison, variables: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fields of `results.Diagnostics` that the comparison fills."""
+def validation_of(validation: Validation, variables: tuple[str, ...]) -> dict[str, Any]:
+    """Return the fields of `results.Diagnostics` that the validation fills."""
     return {
-        "density_total_variation": comparison.total_variation,
+        "density_total_variation": validation.total_variation,
         "autocorrelation": {
             name: written(results.DataAutocorrelation, found)
-            for name, found in zip(variables, comparison.autocorrelation, strict=False)
+            for name, found in zip(variables, validation.autocorrelation, strict=False)
         },
         "chapman_kolmogorov": tuple(
             written(results.ChapmanKolmogorov, test, variable=variables[test.variable])
-            for test in comparison.chapman_kolmogorov
+            for test in validation.chapman_kolmogorov
         ),
-        "comparison_share": comparison.share,
-        "comparison_reason": comparison.reason,
+        "comparison_share": validation.share,
+        "comparison_reason": validation.reason,
     }

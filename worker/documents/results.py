@@ -9,12 +9,12 @@ from contract import results
 from contract.datasets import Dataset
 from contract.identification import IdentificationParameters
 from worker.analysis import Analysed
-from worker.comparison.compare import Comparison
 from worker.documents.generator import analysis_of, findings_of
 from worker.documents.numbers import plain
 from worker.identification.findings.derived import MODEL_ONLY
 from worker.identification.findings.finding import Finding
 from worker.identification.identified_model import IdentifiedModel
+from worker.validation.validation import Validation
 
 
 def generator_of(analysed: Analysed | None, variables: Sequence[str]) -> results.GeneratorAnalysis:
@@ -25,10 +25,10 @@ def generator_of(analysed: Analysed | None, variables: Sequence[str]) -> results
 
 
 def all_findings(
-    answer: IdentifiedModel, comparison: Comparison, analysed: Analysed | None
+    answer: IdentifiedModel, validation: Validation, analysed: Analysed | None
 ) -> tuple[Finding, ...]:
-    """Collect every finding about a model, of the fit, the comparison and the analysis."""
-    found = (*answer.findings, *comparison.findings)
+    """Collect every finding about a model, of the fit, the validation and the analysis."""
+    found = (*answer.findings, *validation.findings)
     if analysed is None:
         return found
     return (*found, *analysed.findings, *findings_of(analysed.generator))

@@ -15,8 +15,6 @@ from grammar.terms import names_in_phase_space, variable_name
 from storage.stores import Forgotten, Stores
 from worker import pipeline
 from worker.analysis import Analysed
-from worker.comparison import plot_data
-from worker.comparison.plot_data import Picture
 from worker.documents.curves import curves_document, field_document
 from worker.documents.generator import findings_of
 from worker.documents.model import formula
@@ -26,6 +24,8 @@ from worker.jobs.parameters import analysis_settings_of, process_of
 from worker.jobs.problems import JobProblem
 from worker.jobs.sources import check_sizes, check_variables, invalid, understood
 from worker.progress import Report
+from worker.validation import plot_data
+from worker.validation.plot_data import Picture
 
 
 class Given(NamedTuple):

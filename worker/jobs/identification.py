@@ -6,9 +6,6 @@ from contract.jobs import IdentificationJob
 from contract.results import IdentificationResult
 from worker import pipeline
 from worker.analysis import Analysed
-from worker.comparison import plot_data
-from worker.comparison.compare import Comparison
-from worker.comparison.plot_data import Picture
 from worker.documents.curves import curves_document, field_document, observed_document
 from worker.documents.model import data_of, diagnostics_of, model_of, selection_of
 from worker.documents.results import all_findings, generator_of, provenance_of, warning_of
@@ -17,41 +14,44 @@ from worker.identification.sums.block_sums import Summing
 from worker.jobs.parameters import analysis_settings_of, settings_of
 from worker.jobs.sources import Record
 from worker.progress import Report
+from worker.validation import plot_data
+from worker.validation.plot_data import Picture
+from worker.validation.validation import Validation
 
 
 class Identified(NamedTuple):
-    """Model, analysis (None if only the model was requested), comparison and curves."""
+    """Model, analysis (None if only the model was requested), validation and curves."""
 
     answer: IdentifiedModel
     analysed: Analysed | None
-    comparison: Comparison
+    validation: Validation
     seen: Picture
 
 
 def compute(job: IdentificationJob, record: Record, report: Report, summing: Summing) -> Identified:
-    """Identify a model, analyse it and compare it with the data. Raises IdentificationError."""
+    """Identify a model, analyse it and validate it with the data. Raises IdentificationError."""
     answer = pipeline.identify(record.data, settings_of(job.parameters), report, summing)
     asked = analysis_settings_of(job.analysis)
     states = pipeline.states_of(answer, record.data)
-    analysed, comparison = pipeline.analyse_and_compare(answer, states, asked, report)
+    analysed, validation = pipeline.analyse_and_validate(answer, states, asked, report)
     generator = None if analysed is None else analysed.generator
     seen = plot_data.of_answer(answer, states, generator, job.analysis.confidence)
-    return Identified(answer, analysed, comparison, seen)
+    return Identified(answer, analysed, validation, seen)
 
 
 def describe(
     job_id: str, job: IdentificationJob, record: Record, found: Identified, seconds: float
 ) -> IdentificationResult:
     """Write the document of an identification."""
-    answer, analysed, comparison, seen = found
-    findings = all_findings(answer, comparison, analysed)
+    answer, analysed, validation, seen = found
+    findings = all_findings(answer, validation, analysed)
     return IdentificationResult(
         job=job_id,
         data=data_of(record.dataset, answer),
         model=model_of(answer, job.parameters, job.analysis.confidence),
         selection=selection_of(answer),
         generator=generator_of(analysed, tuple(answer.drift)),
-        diagnostics=diagnostics_of(answer, comparison),
+        diagnostics=diagnostics_of(answer, validation),
         observed=None
         if seen.observed is None
         else observed_document(seen.observed, tuple(answer.drift)),

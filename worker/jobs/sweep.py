@@ -14,7 +14,6 @@ from contract.identification import IdentificationParameters
 from contract.sweep import SweepItem, SweepJob, SweepResult
 from worker import pipeline
 from worker.analysis import Analysed, AnalysisSettings
-from worker.comparison.compare import Comparison
 from worker.documents.model import data_summary, diagnostics_of, model_of, selection_of
 from worker.documents.results import all_findings, generator_of, provenance_of, warning_of
 from worker.fan_out.summing import SumCache
@@ -28,6 +27,7 @@ from worker.jobs.parameters import analysis_settings_of, settings_of
 from worker.jobs.problems import of_core
 from worker.jobs.sources import Record
 from worker.progress import Report
+from worker.validation.validation import Validation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +36,7 @@ class SweepEntry:
 
     answer: IdentifiedModel
     analysed: Analysed | None
-    comparison: Comparison
+    validation: Validation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +60,7 @@ def sweep(
     report: Report,
     summing: Summing,
 ) -> SweepResults:
-    """Identify, analyse and compare under each set. Raises what `report` raises."""
+    """Identify, analyse and validate under each set. Raises what `report` raises."""
     sum_cache = SumCache(summing)
     found: dict[int, SweepEntry | IdentificationError | GeneratorError] = {}
     # Sums for a library of high degree contain those for a lower degree.
@@ -71,7 +71,7 @@ def sweep(
         try:
             answer = pipeline.identify(data, sets[number], report_part, sum_cache)
             states = pipeline.states_of(answer, data)
-            analysis = pipeline.analyse_and_compare(answer, states, asked, report_part)
+            analysis = pipeline.analyse_and_validate(answer, states, asked, report_part)
             found[number] = SweepEntry(answer, *analysis)
         except (IdentificationError, GeneratorError) as error:
             found[number] = error
@@ -90,7 +90,7 @@ def _part_of(report: Report, done: int, count: int) -> Report:
 
 
 def compute(job: SweepJob, record: Record, report: Report, summing: Summing) -> SweepResults:
-    """Identify, analyse and compare under each set; a set without a model does not end the job."""
+    """Identify, analyse and validate under each set; a set without a model does not end the job."""
     sets = [settings_of(parameters) for parameters in job.parameter_sets().values()]
     return sweep(record.data, sets, analysis_settings_of(job.analysis), report, summing)
 
@@ -132,14 +132,14 @@ def _item(
 ) -> SweepItem:
     if not isinstance(item, SweepEntry):
         return SweepItem(parameters=dict(variant), error=of_core(item))
-    answer, analysed, comparison = item.answer, item.analysed, item.comparison
+    answer, analysed, validation = item.answer, item.analysed, item.validation
     return SweepItem(
         parameters=dict(variant),
         model=model_of(answer, parameters, confidence),
         selection=selection_of(answer),
         generator=generator_of(analysed, tuple(answer.drift)),
-        diagnostics=diagnostics_of(answer, comparison),
+        diagnostics=diagnostics_of(answer, validation),
         warnings=tuple(
-            warning_of(finding) for finding in all_findings(answer, comparison, analysed)
+            warning_of(finding) for finding in all_findings(answer, validation, analysed)
         ),
     )

@@ -63,7 +63,7 @@ def compile_all() -> None:
             if passages is None:
                 return
             seen = pipeline.states_of(answer, data)
-            pipeline.analyse_and_compare(
+            pipeline.analyse_and_validate(
                 answer, seen, AnalysisSettings(passages=passages), say_nothing
             )
 

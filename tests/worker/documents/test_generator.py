@@ -8,7 +8,6 @@ import pytest
 from contract import results
 from contract.generator import AnalysisParameters, ModelTerms
 from contract.jobs import GeneratorJob
-from worker.comparison.plot_data import Picture
 from worker.documents.generator import analysis_of
 from worker.generator.analysis import analysis
 from worker.generator.uncertainty.confidence_intervals import intervals_over
@@ -16,6 +15,7 @@ from worker.identification.symbolic_process import SymbolicProcess, from_terms
 from worker.jobs.generator import describe, in_standard_names
 from worker.jobs.parameters import analysis_settings_of, process_of
 from worker.pipeline import analyse_terms
+from worker.validation.plot_data import Picture
 
 DOUBLE_WELL = {"drift": {"x": {"x": 1.0, "x^3": -1.0}}, "diffusion": {"x,x": {"1": 0.25}}}
 

@@ -9,10 +9,10 @@ import pytest
 from contract import results
 from contract.generator import AnalysisParameters, ModelTerms
 from contract.jobs import GeneratorJob
-from worker.comparison.plot_data import Picture
 from worker.jobs.generator import describe, in_standard_names
 from worker.jobs.parameters import analysis_settings_of, process_of
 from worker.pipeline import analyse_terms
+from worker.validation.plot_data import Picture
 
 
 def document(

@@ -10,9 +10,9 @@ import pytest
 from contract.generator import ModelTerms
 from contract.jobs import GeneratorJob
 from worker import pipeline
-from worker.comparison.plot_data import Picture
 from worker.jobs.generator import describe, in_standard_names
 from worker.jobs.parameters import analysis_settings_of, process_of
+from worker.validation.plot_data import Picture
 
 Terms = dict[str, float]
 Ends = tuple[float | None, float | None]

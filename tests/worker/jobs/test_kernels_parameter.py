@@ -11,10 +11,10 @@ from contract.generator import AnalysisParameters
 from contract.identification import IdentificationParameters
 from contract.kinds import JOB_REQUEST
 from worker import pipeline
-from worker.comparison.compare import compare
 from worker.documents.model import diagnostics_of
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.jobs.parameters import analysis_settings_of, settings_of
+from worker.validation.validation import validate
 
 
 def _silent(fraction: float, stage: str, message: str) -> None:
@@ -75,7 +75,7 @@ def test_the_result_holds_the_surface_in_the_datas_units(wells: Trajectories) ->
         wells, settings_of(IdentificationParameters.model_validate({"kernels": "auto"})), _silent
     )
     analysed = pipeline.analyse(answer, wells, analysis_settings_of(AnalysisParameters()), _silent)
-    diagnostics = diagnostics_of(answer, compare(wells, answer, analysed.generator))
+    diagnostics = diagnostics_of(answer, validate(wells, answer, analysed.generator))
     choice, coverage = diagnostics.kernel_choice, diagnostics.coverage
     assert (choice.count, choice.bandwidth) == (coverage.n_kernels, coverage.bandwidth)
     low, high = coverage.range

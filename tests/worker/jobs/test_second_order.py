@@ -144,7 +144,7 @@ def test_a_model_is_compared_with_positions_not_with_secants() -> None:
     settings = Settings(dynamics="second-order", polynomial_degree=1)
     model = pipeline.identify(record, settings, quiet)
     states = pipeline.states_of(model, record)
-    analysed, found = pipeline.analyse_and_compare(model, states, AnalysisSettings(), quiet)
+    analysed, found = pipeline.analyse_and_validate(model, states, AnalysisSettings(), quiet)
     assert analysed is not None
     assert analysed.generator.ergodic
     assert found.findings == ()
@@ -156,7 +156,7 @@ def test_a_model_is_compared_with_positions_not_with_secants() -> None:
     assert of_position.p_value > 1e-4
     # Negative control: positions of a stiffer spring.
     seen = in_phase_space(other, (None, None))
-    stiffer = pipeline.compare(model, seen, analysed, quiet)
+    stiffer = pipeline.validate(model, seen, analysed, quiet)
     assert [f.code for f in stiffer.findings] == ["autocorrelation"]
 
 
@@ -192,7 +192,7 @@ def test_recorded_velocities_are_analysed_and_compared_as_velocities() -> None:
     asked = AnalysisSettings(passages=((-0.3, 0.3),), committors=(((-0.3, 0.0), (0.3, 0.0)),))
     settings, record = Settings(polynomial_degree=1), from_arrays([RECORDED[:, ::-1]], DT)
     model = pipeline.identify(record, settings, quiet)
-    analysed, compared = pipeline.analyse_and_compare(
+    analysed, compared = pipeline.analyse_and_validate(
         model, pipeline.states_of(model, record), asked, quiet
     )
     assert analysed is not None

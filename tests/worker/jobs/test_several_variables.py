@@ -14,7 +14,6 @@ from contract.identification import (
 from contract.jobs import GeneratorJob
 from contract.results import EncodedArray
 from worker import pipeline
-from worker.comparison.plot_data import Picture
 from worker.documents.generator import analysis_of
 from worker.documents.model import diagnostics_of, model_of, selection_of
 from worker.identification.data.trajectories import Trajectories, from_arrays
@@ -22,6 +21,7 @@ from worker.identification.errors import DimensionNotSupported
 from worker.jobs.generator import describe, in_standard_names
 from worker.jobs.parameters import analysis_settings_of, process_of, settings_of
 from worker.retry import LeaseLost
+from worker.validation.plot_data import Picture
 
 pytestmark = pytest.mark.slow
 
@@ -45,10 +45,10 @@ def data() -> Trajectories:
 def test_a_rotating_process_is_identified_analysed_and_described(data: Trajectories) -> None:
     answer = pipeline.identify(data, settings_of(IdentificationParameters()), _silent)
     analysed = pipeline.analyse(answer, data, analysis_settings_of(AnalysisParameters()), _silent)
-    comparison = pipeline.compare(answer, data, analysed, _silent)
+    validation = pipeline.validate(answer, data, analysed, _silent)
     model, diagnostics = (
         model_of(answer, IdentificationParameters(), 0.95),
-        diagnostics_of(answer, comparison),
+        diagnostics_of(answer, validation),
     )
     assert set(model.drift) == {"x", "y"}
     assert {(test.variable, test.lag > 0) for test in diagnostics.chapman_kolmogorov} == {

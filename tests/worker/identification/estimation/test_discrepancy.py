@@ -6,7 +6,6 @@ import pytest
 from benchmarks.simulation import simulate
 from contract.identification import IdentificationParameters
 from worker import pipeline
-from worker.comparison.plot_data import curves_of
 from worker.identification.data.trajectories import from_arrays
 from worker.identification.estimation.discrepancy import Discrepancy
 from worker.identification.identified_model import IdentifiedModel
@@ -14,6 +13,7 @@ from worker.identification.model_sampling import DrawnModels
 from worker.identification.sums.kernels import Kernels
 from worker.identification.symbolic_process import Excess, SymbolicProcess, from_terms
 from worker.jobs.parameters import settings_of
+from worker.validation.plot_data import curves_of
 
 
 def _pulled(x: np.ndarray) -> np.ndarray:

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from worker.comparison.conditional_moments import Observable
-from worker.comparison.sample_blocks import EvenSamples, hotelling
 from worker.generator.quantities.correlations import CorrelationFunctions
 from worker.identification.data.compiled import compiled
+from worker.validation.conditional_moments import Observable
+from worker.validation.sample_blocks import EvenSamples, hotelling
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -57,7 +57,7 @@ class Autocorrelation:
 
 
 def not_compared(reason: str) -> Autocorrelation:
-    """Return an empty comparison with its reason."""
+    """Return an empty validation with its reason."""
     empty = np.zeros(0)
     return Autocorrelation(empty, empty, np.zeros((0, 2)), empty, None, 0, reason)
 

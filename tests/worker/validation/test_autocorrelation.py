@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from worker.comparison.autocorrelation import Autocorrelation, compare_autocorrelation
-from worker.comparison.conditional_moments import Observable
-from worker.comparison.sample_blocks import EvenSamples, gather, thinned
 from worker.identification.data.trajectories import from_arrays
+from worker.validation.autocorrelation import Autocorrelation, compare_autocorrelation
+from worker.validation.conditional_moments import Observable
+from worker.validation.sample_blocks import EvenSamples, gather, thinned
 
 
 class Exponential:
@@ -77,14 +77,14 @@ def test_a_long_record_is_judged_by_itself_and_not_by_the_stretches_that_are_rea
     x = record(120_000, 11, dt)
     data, observable = from_arrays([x], dt), Observable(float(x.mean()), float(x.std()))
 
-    def compared(samples: EvenSamples) -> Autocorrelation:
+    def validated(samples: EvenSamples) -> Autocorrelation:
         return compare_autocorrelation(samples, observable, 0, Exponential(1.0), 1.0, x.size * dt)
 
     # 600 relaxation times of 200 samples: every third sample, in stretches of 20 relaxation times.
     slow = thinned(data, dt, 1.0, most)
     assert slow.step == pytest.approx(3 * dt)
     assert slow.longest * slow.step > 19.9
-    found, whole = compared(slow), compared(gather(data, dt, 200))
+    found, whole = validated(slow), validated(gather(data, dt, 200))
     assert found.reason is None
     assert found.p_value is not None
     assert found.p_value > 0.01
@@ -92,11 +92,11 @@ def test_a_long_record_is_judged_by_itself_and_not_by_the_stretches_that_are_rea
     # A third of the record is read, so its band is √3 times as wide as that of the whole.
     assert np.all(np.abs(found.data - at) <= found.band[:, 1] - found.data + 1e-12)
     # The samples of the test at short lags hold too few relaxation times.
-    assert compared(gather(data, dt, 200, most)).reason is not None
+    assert validated(gather(data, dt, 200, most)).reason is not None
     # A record that is itself in short pieces is refused, and the reason is its pieces.
     cut = [x[k : k + 600] for k in range(0, len(x), 600)]
     pieces = thinned(from_arrays(cut, dt), dt, 1.0, most)
-    assert "without a gap" in str(compared(pieces).reason)
+    assert "without a gap" in str(validated(pieces).reason)
 
 
 def test_a_record_of_few_relaxation_times_says_why_there_is_nothing() -> None:

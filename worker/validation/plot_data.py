@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.comparison.empirical import Observed, observe
 from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.report import GeneratorReport
 from worker.identification.data.trajectories import Scales, Trajectories
 from worker.identification.identified_model import IdentifiedModel
 from worker.identification.model_sampling import DrawnModels
+from worker.validation.empirical import Observed, observe
 
 Floats = NDArray[np.float64]
 Range = tuple[float, float]

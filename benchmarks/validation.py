@@ -1,6 +1,6 @@
-"""Does the comparison of a model with its data raise false alarms, and does it detect errors?
+"""Does the validation of a model with its data raise false alarms, and does it detect errors?
 
-    python -m benchmarks.comparison [--records 210] [--first 0] [--wrong 5] [--time]
+    python -m benchmarks.validation [--records 210] [--first 0] [--wrong 5] [--time]
 
 Records of right models (the source paper's three systems, finely integrated; 1 500 to 20 000
 samples of one or four trajectories, 0.04 to 0.4 relaxation times apart) through the identification
@@ -22,10 +22,10 @@ from benchmarks.simulation import SYSTEMS, simulate, simulate_system
 from contract.generator import AnalysisParameters
 from contract.identification import IdentificationParameters
 from worker import pipeline
-from worker.comparison.compare import Comparison, compare
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.errors import IdentificationError
 from worker.jobs.parameters import analysis_settings_of, settings_of
+from worker.validation.validation import Validation, validate
 
 Floats = NDArray[np.float64]
 
@@ -108,10 +108,10 @@ WRONG: dict[str, tuple[Callable[[int], Trajectories], dict[str, object]]] = {
 }
 
 
-def compared(
+def validated(
     data: Trajectories, parameters: dict[str, object]
-) -> tuple[Comparison, list[str], float]:
-    """Return the comparison, the codes of the identification's warnings, and CPU seconds."""
+) -> tuple[Validation, list[str], float]:
+    """Return the validation, the codes of the identification's warnings, and CPU seconds."""
     answer = pipeline.identify(
         data, settings_of(IdentificationParameters.model_validate(parameters)), lambda *_: None
     )
@@ -119,11 +119,11 @@ def compared(
         replace(answer, draws=()), data, analysis_settings_of(AnalysisParameters()), lambda *_: None
     )
     begun = time.process_time()
-    found = compare(data, answer, analysed.generator)
+    found = validate(data, answer, analysed.generator)
     return found, [finding.code for finding in answer.findings], time.process_time() - begun
 
 
-def smallest(found: Comparison) -> float:
+def smallest(found: Validation) -> float:
     """Return p over all lags together (Bonferroni); 1 where nothing was tested."""
     tests = found.chapman_kolmogorov
     return min((len(tests) * test.p_value for test in tests), default=1.0)
@@ -134,7 +134,7 @@ def false_alarms(first: int, records: int) -> Iterator[str]:
     lags, memory, alarms, failed = [], [], 0, 0
     for seed in range(first, first + records):
         try:
-            found, _, _ = compared(right(seed), {})
+            found, _, _ = validated(right(seed), {})
         except IdentificationError:
             failed += 1
             continue
@@ -154,7 +154,7 @@ def power(repetitions: int) -> Iterator[str]:
     for name, (make, parameters) in WRONG.items():
         said: list[str] = []
         for seed in range(1, repetitions + 1):
-            found, codes, _ = compared(make(seed), parameters)
+            found, codes, _ = validated(make(seed), parameters)
             own = "+".join(f.code for f in found.findings) or (found.reason or "nothing")
             said.append(
                 f"{own} (p {smallest(found):.0e}; the fit says {', '.join(codes) or 'nothing'})"
@@ -175,8 +175,8 @@ def times() -> Iterator[str]:
         seed=3,
     )
     data = from_arrays(list(x), 0.01)
-    compared(data, {})
-    found, _, seconds = compared(data, {})
+    validated(data, {})
+    found, _, seconds = validated(data, {})
     yield (
         f"six million increments: {seconds:.2f} s of CPU, {100 * found.share:.1f} % of the "
         f"samples, {found.findings}"

@@ -9,19 +9,19 @@ import pytest
 from benchmarks.simulation import simulate, simulate_system
 from contract.generator import AnalysisParameters
 from contract.identification import IdentificationParameters
-from worker.comparison.chapman_kolmogorov import LagTest, lag_tests
-from worker.comparison.compare import ALARM, Comparison, compare
-from worker.comparison.conditional_moments import (
+from worker.generator.process import ScalarProcess
+from worker.identification.data.trajectories import Trajectories, from_arrays
+from worker.jobs.parameters import analysis_settings_of, settings_of
+from worker.pipeline import analyse, identify
+from worker.validation.chapman_kolmogorov import LagTest, lag_tests
+from worker.validation.conditional_moments import (
     BirthDeathChain,
     ChainPrediction,
     Observable,
     birth_death_chain,
 )
-from worker.comparison.sample_blocks import gather
-from worker.generator.process import ScalarProcess
-from worker.identification.data.trajectories import Trajectories, from_arrays
-from worker.jobs.parameters import analysis_settings_of, settings_of
-from worker.pipeline import analyse, identify
+from worker.validation.sample_blocks import gather
+from worker.validation.validation import ALARM, Validation, validate
 
 OU = ScalarProcess(lambda x: -x, lambda x: 1.0 + 0 * x, lambda x: -1.0 + 0 * x)
 STEEPER = ScalarProcess(lambda x: -1.3 * x, lambda x: 1.3 + 0 * x, lambda x: -1.3 + 0 * x)
@@ -69,7 +69,7 @@ def test_a_drift_a_third_too_steep_is_found_and_its_size_told() -> None:
     assert max(test.mean_difference for test in along(paths, 0.1, OU, 1.0)) < 0.05
 
 
-def compared(data: Trajectories, **parameters: object) -> Comparison:
+def validated(data: Trajectories, **parameters: object) -> Validation:
     answer = identify(
         data, settings_of(IdentificationParameters.model_validate(parameters)), lambda *_: None
     )
@@ -80,11 +80,11 @@ def compared(data: Trajectories, **parameters: object) -> Comparison:
         analysis_settings_of(AnalysisParameters()),
         lambda *_: None,
     )
-    return compare(data, answer, analysed.generator)
+    return validate(data, answer, analysed.generator)
 
 
-def codes(comparison: Comparison) -> list[str]:
-    return [finding.code for finding in comparison.findings]
+def codes(validation: Validation) -> list[str]:
+    return [finding.code for finding in validation.findings]
 
 
 def double_well(dt: float, n_steps: int, seed: int) -> np.ndarray:
@@ -101,7 +101,7 @@ def double_well(dt: float, n_steps: int, seed: int) -> np.ndarray:
 
 
 def test_an_identified_double_well_passes_and_its_autocorrelation_is_inside_the_band() -> None:
-    found = compared(from_arrays(list(double_well(0.05, 8_000, 3)), 0.05))
+    found = validated(from_arrays(list(double_well(0.05, 8_000, 3)), 0.05))
     assert len(found.chapman_kolmogorov) >= 6
     assert codes(found) == []
     assert found.share == 1.0
@@ -116,7 +116,7 @@ def test_a_hidden_slow_variable_is_named() -> None:
         lambda x: np.broadcast_to(np.diag([0.7, 0.22]), (len(x), 2, 2)),
         np.zeros((4, 2)), dt=0.05, n_steps=6_000, substeps=2, burn_in=500, seed=1,
     )  # fmt: skip
-    found = compared(from_arrays([path[:, 0] for path in paths], 0.05))
+    found = validated(from_arrays([path[:, 0] for path in paths], 0.05))
     assert codes(found) == ["chapman-kolmogorov"]
     assert (
         max(found.chapman_kolmogorov, key=lambda test: test.mean_difference).mean_difference > 0.05
@@ -129,19 +129,19 @@ def test_measurement_noise_passes_when_corrected_and_is_found_when_ignored() -> 
     data = from_arrays(
         list(paths + 0.1 * np.random.default_rng(1).standard_normal(paths.shape)), 0.05
     )
-    assert codes(compared(data)) == []
-    ignored = compared(data, measurement_noise="none")
+    assert codes(validated(data)) == []
+    ignored = validated(data, measurement_noise="none")
     assert codes(ignored) == ["chapman-kolmogorov"]
     assert min(test.p_value for test in ignored.chapman_kolmogorov) < ALARM / 1e6
 
 
 def test_coarse_samples_by_eulers_rule_are_found() -> None:
-    found = compared(from_arrays(list(double_well(0.3, 5_000, 2)), 0.3), sampling_rule="euler")
+    found = validated(from_arrays(list(double_well(0.3, 5_000, 2)), 0.3), sampling_rule="euler")
     assert codes(found) == ["chapman-kolmogorov"]
 
 
 def test_a_record_that_is_too_short_says_so() -> None:
-    found = compared(from_arrays(list(exact_paths(1, 120, 0.2, seed=4)), 0.2))
+    found = validated(from_arrays(list(exact_paths(1, 120, 0.2, seed=4)), 0.2))
     assert found.chapman_kolmogorov == ()
     assert "too short to be divided into blocks" in str(found.reason)
 
@@ -150,12 +150,12 @@ def test_an_uneven_clock_says_so() -> None:
     x = exact_paths(1, 2_000, 0.1, seed=5)[0]
     times = np.cumsum(np.random.default_rng(5).uniform(0.05, 0.15, x.size))
     data = Trajectories(x[:, None], times, np.array([[0, x.size, 0]]))
-    assert "irregular" in str(compared(data).reason)
+    assert "irregular" in str(validated(data).reason)
 
 
 def test_a_term_that_ends_just_beyond_the_data_is_no_obstacle() -> None:
     x = np.exp(0.3 * exact_paths(1, 4_000, 0.1, seed=6)[0])
-    found = compared(
+    found = validated(
         from_arrays([x], 0.1), library={"polynomial_degree": 1, "extra_terms": ["x*log(x)"]}
     )
     assert found.chapman_kolmogorov

@@ -4,21 +4,21 @@ import numpy as np
 import pytest
 
 from contract.identification import IdentificationParameters
-from worker.comparison.compare import (
-    Comparison,
-    between_levels,
-    compare,
-    total_variation_on_the_line,
-)
 from worker.generator.analysis import analyse
 from worker.identification.data.trajectories import from_arrays
 from worker.identification.identified_model import Histogram
 from worker.identification.symbolic_process import SymbolicProcess, from_terms
 from worker.jobs.parameters import settings_of
 from worker.pipeline import identify
+from worker.validation.validation import (
+    Validation,
+    between_levels,
+    total_variation_on_the_line,
+    validate,
+)
 
 
-def compared(start: float, n_steps: int) -> Comparison:
+def validated(start: float, n_steps: int) -> Validation:
     """Compare 200 exact paths of −x + y/2, −y + x/2 (a = 1 each) that start near (start, start)."""
     rng = np.random.default_rng(4)
     dt, jacobian = 0.02, np.array([[-1.0, 0.5], [0.5, -1.0]])
@@ -32,14 +32,14 @@ def compared(start: float, n_steps: int) -> Comparison:
     data = from_arrays(list(x), dt)
     quiet = lambda *_: None  # noqa: E731
     answer = identify(data, settings_of(IdentificationParameters()), quiet)
-    return compare(data, answer, analyse(answer.process, observed_range=answer.observed))
+    return validate(data, answer, analyse(answer.process, observed_range=answer.observed))
 
 
 @pytest.mark.parametrize(("start", "warned"), [(12.0, True), (0.0, False)])
 def test_a_record_on_its_way_to_the_law_is_warned_of_and_a_settled_one_is_not(
     start: float, warned: bool
 ) -> None:
-    found = compared(start, 40)
+    found = validated(start, 40)
     assert found.total_variation is not None
     assert (found.total_variation > 0.5) == warned
     assert ("stationary-density" in [finding.code for finding in found.findings]) == warned

@@ -70,7 +70,7 @@ def gather(
     ----------
     data : record
     step : median sampling interval of the record [time]
-    longest_lag : longest lag of the comparison [steps]
+    longest_lag : longest lag of the validation [steps]
     most : number of samples at most
     every : number k of the k-th samples that are taken
     """
@@ -98,7 +98,7 @@ def pieces(segments: Integers, longest_lag: int, most: int) -> list[tuple[int, i
     Parameters
     ----------
     segments : (n_segments, 3) of the record
-    longest_lag : longest lag of the comparison [steps]
+    longest_lag : longest lag of the validation [steps]
     most : number of samples at most
     """
     whole = [(int(start), int(stop)) for start, stop, _ in segments if stop - start > 1]

@@ -1,4 +1,4 @@
-"""Comparison of the identified model with its data: the place to start reading."""
+"""Validation of the identified model with its data: the place to start reading."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,17 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.comparison.autocorrelation import Autocorrelation, compare_autocorrelation, not_compared
-from worker.comparison.chapman_kolmogorov import LagTest, lag_tests
-from worker.comparison.conditional_moments import (
-    ChainPrediction,
-    LinearPrediction,
-    Observable,
-    Prediction,
-    birth_death_chain,
-    plane_prediction,
-)
-from worker.comparison.sample_blocks import MOST, EvenSamples, gather, thinned
 from worker.generator.linear.process import linear_view
 from worker.generator.plane.grid_refinement import Solution
 from worker.generator.quantities.outcomes import Reason
@@ -31,6 +20,17 @@ from worker.identification.findings.derived import (
 from worker.identification.findings.finding import Finding
 from worker.identification.identified_model import Histogram, IdentifiedModel
 from worker.identification.symbolic_process import SymbolicProcess
+from worker.validation.autocorrelation import Autocorrelation, compare_autocorrelation, not_compared
+from worker.validation.chapman_kolmogorov import LagTest, lag_tests
+from worker.validation.conditional_moments import (
+    ChainPrediction,
+    LinearPrediction,
+    Observable,
+    Prediction,
+    birth_death_chain,
+    plane_prediction,
+)
+from worker.validation.sample_blocks import MOST, EvenSamples, gather, thinned
 
 Floats = NDArray[np.float64]
 
@@ -59,8 +59,8 @@ BINS = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
-    """Results of the comparison.
+class Validation:
+    """Results of the validation.
 
     chapman_kolmogorov   tests by variable and lag; empty where `reason` says why
     autocorrelation      by variable
@@ -77,12 +77,12 @@ class Comparison:
     findings: tuple[Finding, ...] = ()
 
 
-def compare(
+def validate(
     data: Trajectories,
     answer: IdentifiedModel,
     generator: GeneratorReport,
     solution: Solution | None = None,
-) -> Comparison:
+) -> Validation:
     """Compare a model with its data: Chapman–Kolmogorov test, autocorrelation and total variation.
 
     Parameters
@@ -103,7 +103,7 @@ def compare(
     if prediction is None:
         reason = reason or _no_prediction(answer)
         findings = tuple(_density_findings(distance))
-        return Comparison((), (), distance, sample.share, reason, findings)
+        return Validation((), (), distance, sample.share, reason, findings)
     # Secants are no velocities: over two sampling intervals they hold a third of the kicks between,
     # and a right double well of second order failed the test.
     recorded = answer.n_recorded
@@ -118,7 +118,7 @@ def compare(
     )[:recorded]
     findings = (*_findings(tests, autocorrelations), *_density_findings(distance))
     reason = None if tests else _not_tested(answer, scales[0])
-    return Comparison(tests, autocorrelations, distance, sample.share, reason, findings)
+    return Validation(tests, autocorrelations, distance, sample.share, reason, findings)
 
 
 def _no_prediction(answer: IdentifiedModel) -> str:

@@ -6,11 +6,11 @@ import pytest
 from contract.generator import AnalysisParameters, ModelTerms
 from contract.identification import IdentificationParameters
 from worker import pipeline
-from worker.comparison import plot_data
-from worker.comparison.empirical import KramersMoyal, observe
 from worker.documents.curves import curves_document, field_document, observed_document
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.jobs.parameters import analysis_settings_of, process_of, settings_of
+from worker.validation import plot_data
+from worker.validation.empirical import KramersMoyal, observe
 
 DT = 0.01
 

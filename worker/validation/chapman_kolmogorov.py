@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.comparison.conditional_moments import Observable, Prediction
-from worker.comparison.sample_blocks import EvenSamples, hotelling
 from worker.identification.data.compiled import compiled
+from worker.validation.conditional_moments import Observable, Prediction
+from worker.validation.sample_blocks import EvenSamples, hotelling
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

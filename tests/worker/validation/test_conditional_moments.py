@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from worker.comparison.conditional_moments import (
+from worker.generator.analysis import analysis
+from worker.generator.linear.process import LinearProcess, linear_view
+from worker.generator.process import ScalarProcess
+from worker.identification.symbolic_system import SymbolicSystem, field_from_terms
+from worker.validation.conditional_moments import (
     BirthDeathChain,
     ChainPrediction,
     LinearPrediction,
     Observable,
     plane_prediction,
 )
-from worker.comparison.conditional_moments import birth_death_chain as chain_or_none
-from worker.generator.analysis import analysis
-from worker.generator.linear.process import LinearProcess, linear_view
-from worker.generator.process import ScalarProcess
-from worker.identification.symbolic_system import SymbolicSystem, field_from_terms
+from worker.validation.conditional_moments import birth_death_chain as chain_or_none
 
 OU = ScalarProcess(lambda x: -x, lambda x: 2.0 + 0 * x, lambda x: -1.0 + 0 * x)
 

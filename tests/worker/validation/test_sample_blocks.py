@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from worker.comparison.compare import total_variation_in_the_plane
-from worker.comparison.sample_blocks import gather
 from worker.generator.quantities.stationary import MultivariateDistribution
 from worker.identification.data.trajectories import Trajectories, from_arrays
+from worker.validation.sample_blocks import gather
+from worker.validation.validation import total_variation_in_the_plane
 
 
 def test_pairs_never_cross_gaps_or_trajectories() -> None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.comparison.sample_blocks import MOST, pieces
 from worker.generator.process import DiffusionProcess
 from worker.identification.data.trajectories import Trajectories
+from worker.validation.sample_blocks import MOST, pieces
 
 Floats = NDArray[np.float64]
 Range = tuple[float, float]

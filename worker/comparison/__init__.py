@@ -1,1 +1,0 @@
-"""Comparison of the identified model with the data that it came from."""

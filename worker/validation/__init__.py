@@ -1,0 +1,1 @@
+"""Validation of the identified model with the data that it came from."""
