@@ -40,6 +40,7 @@ from worker.identification.findings.fit import findings
 from worker.identification.findings.residuals import check_paths
 from worker.identification.findings.terms import collinear_terms, paper_preset, wrong_drift
 from worker.identification.model_sampling import DrawnModels, draw_models
+from worker.identification.selection.best_subset import Estimate
 from worker.identification.selection.kernel_scores import KernelChoice
 from worker.identification.selection.support_selection import Selected
 from worker.identification.sums.block_sums import Summing, sums_here
@@ -112,6 +113,20 @@ class ColouredNoiseFit:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Coefficients:
+    """Coefficients along the internal functions of the library, for what is made of several models.
+
+    library    terms
+    estimates  estimate of each component, by its name
+    units      factor from internal units to the data's, by component
+    """
+
+    library: Library
+    estimates: Mapping[str, Estimate]
+    units: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class IdentifiedModel:
     """Drift and diffusion as functions, with their errors.
 
@@ -134,6 +149,7 @@ class IdentifiedModel:
     columns           column of the record that each variable is, in their order; () where they are
                       the record's own, or positions and velocities that were not recorded
     coverage          data under each kernel; None where there are no kernels
+    coefficients      coefficients along the internal functions; None of the paper's estimator
     """
 
     drift: Mapping[str, ComponentFit]
@@ -153,6 +169,7 @@ class IdentifiedModel:
     order: Literal[1, 2] = 1
     coloured_noise: ColouredNoiseFit | None = None
     columns: tuple[int, ...] = ()
+    coefficients: Coefficients | None = None
 
     @property
     def n_recorded(self) -> int:
@@ -255,6 +272,13 @@ def _model_of_problem(problem: Problem, settings: Settings, n_draws: int) -> Ide
             selected, coarse, library, problem.selection.method, fit.rule.order, factor
         )
 
+    components = [
+        *((v, fit.drift[p], float(to_drift[p])) for p, v in enumerate(names)),
+        *(
+            (f"{names[p]},{names[q]}", a, float(to_diffusion[p, q]))
+            for (p, q), a in fit.diffusion.items()
+        ),
+    ]
     choice = fit.choice
     return IdentifiedModel(
         drift={
@@ -275,14 +299,8 @@ def _model_of_problem(problem: Problem, settings: Settings, n_draws: int) -> Ide
             *findings(fit, problem, noise),
             *contradicted(
                 [
-                    *(
-                        (f"drift {v}", fit.drift[p], float(to_drift[p]))
-                        for p, v in enumerate(names)
-                    ),
-                    *(
-                        (f"diffusion {names[p]},{names[q]}", a, float(to_diffusion[p, q]))
-                        for (p, q), a in fit.diffusion.items()
-                    ),
+                    (f"{'diffusion' if ',' in key else 'drift'} {key}", selected, factor)
+                    for key, selected, factor in components
                 ],
                 library,
             ),
@@ -301,6 +319,11 @@ def _model_of_problem(problem: Problem, settings: Settings, n_draws: int) -> Ide
         else choice,
         histogram=_histogram(fit.residuals[0], problem.scales),
         misfit=misfit,
+        coefficients=Coefficients(
+            library,
+            {key: selected.estimate for key, selected, _ in components},
+            {key: factor for key, _, factor in components},
+        ),
     )
 
 
@@ -389,8 +412,9 @@ def _draws(
                 rows[:, row] = drawn[:, d] * from_first(problem, p)
         drawn = rows
 
-    # A drift that is given as a whole has nothing beyond it.
-    discrepancy = discrepancy_of(fit, problem) if problem.of_drift(0).terms(library) else None
+    # A drift whose terms are given, all of them, has nothing beyond these.
+    chosen = set(problem.of_drift(0).terms(library)) - set(problem.of_drift(0).required)
+    discrepancy = discrepancy_of(fit, problem) if chosen else None
     beyond = np.zeros((n_draws, 0))
     if discrepancy is not None:
         beyond = discrepancy.draw(n_draws, seed)

@@ -173,11 +173,7 @@ def measure_scales(
     )
     if not bulk[1] > bulk[0]:
         bulk = (low, high)
-    origin, unit = (
-        (0.0, period / 2)
-        if period is not None
-        else _rounded((bulk[0] + bulk[1]) / 2, (bulk[1] - bulk[0]) / 2)
-    )
+    origin, unit = (0.0, period / 2) if period is not None else rounded_coordinate(*bulk)
     return Scales(
         origin,
         unit,
@@ -227,8 +223,12 @@ def _summary(
     return low, high, total, squares, count
 
 
-def _rounded(origin: float, unit: float) -> tuple[float, float]:
-    """Round the unit up to six bits, and the origin to a sixteenth of the unit."""
+def rounded_coordinate(low: float, high: float) -> tuple[float, float]:
+    """Return origin and unit of the coordinate in which [low, high] is about [−1, 1].
+
+    The unit is rounded up to six bits, and the origin to a sixteenth of the unit.
+    """
+    origin, unit = (low + high) / 2, (high - low) / 2
     quantum = 2.0 ** (np.frexp(unit)[1] - 6)
     unit = float(np.ceil(unit / quantum) * quantum)
     return float(np.round(origin / unit * 16) * unit / 16), unit

@@ -14,9 +14,12 @@ from worker.identification.data.trajectories import (
     Trajectories,
     Windows,
     measure_scales,
+    rounded_coordinate,
 )
 
 Floats = NDArray[np.float64]
+Coordinates = tuple[tuple[float, float], ...]
+"""Origin and unit of the internal coordinate of each variable [state]."""
 
 CHUNK = 8_192
 """Samples per chunk, whose working arrays stay near the processor with a hundred columns."""
@@ -71,6 +74,26 @@ class Space:
             if period is not None:
                 y[:, i] -= 2 * np.round(y[:, i] / 2)
         return np.asarray(y)
+
+    def with_coordinates(self, coordinates: Coordinates) -> "Space":
+        """Return the space with other internal coordinates."""
+        scales = (
+            replace(s, origin=origin, unit=unit)
+            for s, (origin, unit) in zip(self.scales, coordinates, strict=True)
+        )
+        return replace(self, scales=tuple(scales))
+
+
+def common_coordinates(spaces: Sequence[Space]) -> Coordinates:
+    """Return internal coordinates in which the bulks of all spaces lie."""
+    return tuple(
+        (scales[0].origin, scales[0].unit)
+        if period is not None
+        else rounded_coordinate(min(s.bulk[0] for s in scales), max(s.bulk[1] for s in scales))
+        for scales, period in zip(
+            zip(*(space.scales for space in spaces), strict=True), spaces[0].periods, strict=True
+        )
+    )
 
 
 def measure_space(data: Trajectories, periods: tuple[float | None, ...]) -> Space:

@@ -1,6 +1,6 @@
 """The problem that data and settings pose to the estimator."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -17,7 +17,7 @@ from worker.identification.data.preconditions import (
     check_values,
 )
 from worker.identification.data.trajectories import Trajectories
-from worker.identification.data.windows import Space, measure_space
+from worker.identification.data.windows import Coordinates, Space, measure_space
 from worker.identification.errors import (
     DimensionNotSupported,
     IndependentSamples,
@@ -47,11 +47,13 @@ class ComponentTerms:
     known      coefficients that are held [data's units]
     required   terms that stay
     excluded   terms that are not considered
+    only       whether there are no terms besides the known and required ones
     """
 
     known: Mapping[str, float] = field(default_factory=dict)
     required: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
+    only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ class Settings:
     bounds         ends of the domain, by variable [state]
     periods        periods of angles, by variable [state]
     constraints    what is known of a component, by its name: `x` or `x,y`
+    coordinates    internal coordinates; None: measured from the data
     """
 
     dynamics: Literal["auto", "first-order", "second-order", "coloured-noise"] = "auto"
@@ -85,6 +88,7 @@ class Settings:
     periods: Mapping[str, float] = field(default_factory=dict)
     seed: int = 0
     constraints: Mapping[str, ComponentTerms] = field(default_factory=dict)
+    coordinates: Coordinates | None = None
 
     @property
     def candidates(self) -> tuple[str, ...]:
@@ -125,6 +129,8 @@ def problem_of(
     periods = settings.periods_in(data.dimension)
     space = measure_space(data, periods)
     space = space.at_rest([velocity for velocity, _ in velocities.values()])
+    if settings.coordinates is not None:
+        space = space.with_coordinates(settings.coordinates)
     check_unwrapped(data, space)
     _check_samples(data, space)
     report(0.15, "identifying", "summing over the increments")
@@ -222,7 +228,11 @@ def constraints_of(
                     f"The term {text} of the diffusion {component} is known or required, and "
                     f"library.diffusion_degree is {highest}. Raise it, or leave it out."
                 )
-        excluded = (library.find(text) for text in terms.excluded)
+        excluded: Iterable[int | None] = (
+            set(range(library.size)) - set(place.values())
+            if terms.only
+            else (library.find(text) for text in terms.excluded)
+        )
         out[component] = Constraint(
             required=tuple(sorted(place[text] for text in terms.required)),
             excluded=tuple(sorted(k for k in excluded if k is not None)),

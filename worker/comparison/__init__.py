@@ -1,0 +1,1 @@
+"""Comparison of groups of trajectories: which coefficients and time scales differ."""
