@@ -1,6 +1,6 @@
 """The problem that data and settings pose to the estimator."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -228,12 +228,9 @@ def constraints_of(
                     f"The term {text} of the diffusion {component} is known or required, and "
                     f"library.diffusion_degree is {highest}. Raise it, or leave it out."
                 )
-        excluded: Iterable[int | None] = (
-            set(range(library.size)) - set(place.values())
-            if terms.only
-            else (library.find(text) for text in terms.excluded)
-        )
+        excluded = (library.find(text) for text in terms.excluded)
         out[component] = Constraint(
+            candidates=() if terms.only else None,
             required=tuple(sorted(place[text] for text in terms.required)),
             excluded=tuple(sorted(k for k in excluded if k is not None)),
             known=tuple(
