@@ -106,6 +106,26 @@ class ConstraintTest(Document):
     """Probability of a larger statistic if what was given is true."""
 
 
+class LikelySupport(Document):
+    """A likely set of terms, with the distribution of its coefficients in the data's units.
+
+    A model is drawn with the coefficients `values` + F z, where z are independent standard normal
+    numbers and F is `factor`.
+    """
+
+    support: tuple[str, ...]
+    """The terms of the set."""
+    probability: float
+    """Probability that exactly these are the terms of the component."""
+    values: tuple[float, ...]
+    """Coefficients, in the order of `support`."""
+    factor: tuple[tuple[float, ...], ...]
+    """Square root F of the covariance matrix F Fᵀ of the coefficients, by rows."""
+    shift: tuple[float, ...] | None = None
+    """What the other sampling rule adds to `values`; every second model is of that rule. Null if
+    that rule does not describe the data."""
+
+
 class Component(Document):
     """One component of the drift or of the diffusion tensor."""
 
@@ -122,6 +142,9 @@ class Component(Document):
     are nearly uncorrelated."""
     constraint_test: ConstraintTest | None = None
     """Test of the known and excluded terms of `parameters.constraints`."""
+    supports: tuple[LikelySupport, ...] = ()
+    """All likely sets of terms, the selected one first, from which models are drawn
+    (`GET /v1/jobs/{id}/draws`). Empty if the estimator gives no errors, and for a velocity."""
 
 
 class ColouredNoise(Document):

@@ -38,6 +38,7 @@ CODES: dict[str, tuple[int, str]] = {
     "job-not-finished": (409, "The job is not finished"),
     "job-failed": (409, "The job failed"),
     "job-cancelled": (409, "The job was cancelled"),
+    "no-draws": (409, "No models can be drawn"),
     "gone": (410, "No longer available"),
     "body-too-large": (413, "The body is too large"),
     "too-large-data": (413, "The data are too large"),

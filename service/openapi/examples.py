@@ -33,6 +33,7 @@ from contract.results import (
     FixedPoint,
     GeneratorAnalysis,
     GeneratorResult,
+    LikelySupport,
     Model,
     Passage,
     Provenance,
@@ -40,6 +41,7 @@ from contract.results import (
     Stationary,
     Term,
 )
+from service.responses.draws import DrawnTerms, Draws
 
 DATASET = "ds_9tq4m2k7h3xa5c6e"
 JOB = "job_0cp5v0sc0qk3mt7d2a8n4e6r1g"
@@ -144,10 +146,15 @@ RESULT = GeneratorResult(
     model=Model(
         drift={"x": Component(expression="x - x^3", terms=(
             Term(term="x", value=1.0, active=True), Term(term="x^3", value=-1.0, active=True),
-        ))},
+        ), supports=(LikelySupport(
+            support=("x", "x^3"), probability=1.0, values=(1.0, -1.0),
+            factor=((0.09, 0.0), (-0.07, 0.03)),
+        ),))},
         diffusion={"x,x": Component(expression="0.25", terms=(
             Term(term="1", value=0.25, active=True),
-        ))},
+        ), supports=(LikelySupport(
+            support=("1",), probability=1.0, values=(0.25,), factor=((0.005,),),
+        ),))},
     ),
     generator=GeneratorAnalysis(
         ergodic=True,
@@ -168,6 +175,12 @@ RESULT = GeneratorResult(
         seconds=0.4,
     ),
 )  # fmt: skip
+_DRAWS = Draws(
+    count=2,
+    seed=0,
+    drift={"x": DrawnTerms(terms=("x", "x^3"), coefficients=((1.08, -1.05), (0.97, -0.99)))},
+    diffusion={"x,x": DrawnTerms(terms=("1",), coefficients=((0.247,), (0.252,)))},
+)
 _EVENT = JobEvent(id="1773748800000-0", at=_NOON, state="queued", attempt=0, progress=Progress())
 EVENT = {"event": "job", "id": _EVENT.id, "data": _EVENT.model_dump_json()}
 METRICS = (
@@ -222,6 +235,7 @@ RESPONSES: Examples = {
     ("get", "/v1/jobs/{job_id}"): _answer(_json(_SUCCEEDED)),
     ("get", "/v1/jobs/{job_id}/events"): {"200": {"text/event-stream": EVENT}},
     ("get", "/v1/jobs/{job_id}/result"): _answer(_json(RESULT)),
+    ("get", "/v1/jobs/{job_id}/draws"): _answer(_json(_DRAWS)),
     ("post", "/v1/jobs/{job_id}/cancel"): _answer(_json(_CANCELLED), "202"),
     ("get", "/v1/schemas"): _answer(_SCHEMAS),
     ("get", "/v1/schemas/{name}"): {

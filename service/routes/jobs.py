@@ -19,7 +19,7 @@ from service.readers import strict_json
 from service.requests import request_body, submissions
 from service.requests.layouts import LayoutQuery
 from service.requests.listing import JobPage, job_page, parameters
-from service.responses import npz
+from service.responses import draws, npz
 from service.responses.job_results import (
     RETRY_AFTER,
     known,
@@ -266,6 +266,57 @@ def get_job_result(request: Request, context: Context, tenant: Tenant, job_id: s
     return Response(
         packed, headers={**fields, **named, **digest_of(packed)}, media_type=npz.MEDIA_TYPE
     )
+
+
+@router.get(
+    "/{job_id}/draws",
+    summary="Draw models",
+    response_model=None,
+    responses={
+        200: {
+            "description": "Models drawn around the estimate. Equal seeds give equal models.",
+            "model": draws.Draws,
+            "content": {
+                npz.MEDIA_TYPE: {"schema": {"type": "string", "contentMediaType": npz.MEDIA_TYPE}}
+            },
+            "headers": headers(
+                ETag="Version of the models in this format.",
+                Cache_Control="Immutable.",
+                Vary="`Accept`.",
+            ),
+        },
+        304: {"description": "Not modified."},
+        **problems(401, 404, 406, 409, 410, 422, 503),
+    },
+)
+def get_job_draws(
+    request: Request,
+    context: Context,
+    tenant: Tenant,
+    job_id: str,
+    count: Annotated[int, Query(ge=1, le=draws.MOST, description="Number of models.")] = 500,
+    seed: Annotated[
+        int, Query(ge=0, lt=2**32, description="Seed: equal seeds give equal models.")
+    ] = 0,
+) -> Response:
+    """Draw models from the distribution that the confidence intervals have; 409 if there is none.
+
+    Each model has a likely set of terms, with coefficients from their covariance; the spread of
+    any function of these is its uncertainty. With `Accept: application/x-npz` the response is an
+    archive for `numpy.load` with `drift.x.coefficients`, an array of a row for each model, and
+    `drift.x.terms`, the same of every component.
+    """
+    _, body = stored_result(context, tenant, job_id)
+    form = chosen(request, ("application/json", npz.MEDIA_TYPE))
+    packed = form == npz.MEDIA_TYPE
+    version = f"-draws-{count}-{seed}{'-npz' if packed else ''}"
+    fields = {"Vary": "Accept", "ETag": etag_of(body, version), "Cache-Control": FOREVER}
+    if unchanged(request, fields["ETag"]):
+        return Response(status_code=304, headers=fields)
+    found = draws.drawn(body, count, seed, packed=packed)
+    if packed:
+        fields["Content-Disposition"] = f'attachment; filename="{job_id}-draws.npz"'
+    return Response(found, headers={**fields, **digest_of(found)}, media_type=form)
 
 
 @router.post(

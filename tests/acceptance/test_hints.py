@@ -552,6 +552,14 @@ def test_results_that_are_asked_for_as_the_hint_says(client: httpx.Client) -> No
     assert xml.json()["code"] == "not-acceptable"
     for kind in ("application/json", "application/x-npz"):
         assert client.get(f"/v1/jobs/{first}/result", headers={"Accept": kind}).is_success
+    given = client.get(f"/v1/jobs/{first}/draws").json()
+    assert given["code"] == "no-draws"
+    assert "kind identification" in given["hints"][0]
+    data = {"dt": 0.05, "trajectories": [ou(4_000, 0.05).tolist()]}
+    measured = {"kind": "identification", "data": data, **MODEL_ONLY}
+    found = client.post("/v1/jobs", json=measured).json()["id"]
+    finished(client, found)
+    assert client.get(f"/v1/jobs/{found}/draws", params={"count": 3}).json()["count"] == 3
     assert client.delete(f"/v1/jobs/{first}").is_success
     assert client.get(f"/v1/jobs/{first}").json()["code"] == "gone"
     slow = csv(t=np.arange(60_000) * 0.05, x=ou(60_000, 0.05), y=ou(60_000, 0.05))

@@ -157,6 +157,9 @@ def _component(
                 for term, (value, error) in fit.test.free.items()
             },
         ),
+        supports=tuple(
+            written(results.LikelySupport, likely, support=likely.terms) for likely in fit.supports
+        ),
     )
 
 

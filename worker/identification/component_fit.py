@@ -10,8 +10,12 @@ from numpy.typing import NDArray
 from worker.identification.data.library import Library
 from worker.identification.estimation.components import step_errors
 from worker.identification.model_sampling import CoefficientEstimate
-from worker.identification.selection.best_subset import Candidate, Curve
-from worker.identification.selection.support_selection import Selected, WaldTest
+from worker.identification.selection.best_subset import Candidate, Curve, raw_root
+from worker.identification.selection.support_selection import (
+    AlternativeSupport,
+    Selected,
+    WaldTest,
+)
 
 if TYPE_CHECKING:
     from worker.identification.estimation.paper import SparseFit
@@ -36,6 +40,25 @@ class TermFit:
     probability: float | None = None
     estimates: tuple[CoefficientEstimate, ...] = ()
     known: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LikelySupport:
+    """A likely support of a component, and the distribution of its coefficients [data's units].
+
+    terms         names of its k terms
+    probability   probability that these are the terms
+    values        (k,) coefficients
+    factor        (k, k) square root F of their covariance F Fᵀ, equation (M36)
+    shift         (k,) shift of `values` by the other sampling rule; None where that does not
+                  describe the data
+    """
+
+    terms: tuple[str, ...]
+    probability: float
+    values: Floats
+    factor: Floats
+    shift: Floats | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +95,7 @@ class ComponentFit:
     covariance   (k, k) covariance of the coefficients of the k active terms, in their order; None
                  where the estimator gives none
     test         test of known and excluded terms; None without any
+    supports     all likely supports, the chosen one first; () where the estimator gives no errors
     """
 
     terms: tuple[TermFit, ...]
@@ -81,6 +105,7 @@ class ComponentFit:
     curve: Curve | None = None
     covariance: tuple[tuple[float, ...], ...] | None = None
     test: ConstraintTest | None = None
+    supports: tuple[LikelySupport, ...] = ()
 
     def active(self) -> dict[str, float]:
         """Coefficients of the active terms."""
@@ -131,6 +156,18 @@ def component_of(
         selected.curve,
         tuple(map(tuple, (estimate.covariance * factor**2).tolist())),
         None if selected.test is None else _test_of(selected.test, library, factor),
+        tuple(_likely(alternative, library, factor) for alternative in selected.supports),
+    )
+
+
+def _likely(alternative: AlternativeSupport, library: Library, factor: float) -> LikelySupport:
+    estimate, shift = alternative.estimate, alternative.shift
+    return LikelySupport(
+        _names(library, estimate.support),
+        alternative.weight,
+        estimate.raw * factor,
+        raw_root(estimate, library) * factor,
+        None if shift is None else shift.raw * factor,
     )
 
 

@@ -52,8 +52,11 @@ class ModelDocument:
 
     @property
     def source(self) -> dict[str, Any]:
-        """Model of another job: this model's job, or its terms if that job found several models."""
-        if self.document.get("kind") != "sweep":
+        """Model of another job: this model's job, or its terms if that job found several models.
+
+        A drawn model has no job.
+        """
+        if self.document.get("kind") != "sweep" and "job" in self.document:
             return {"job": self.job_id}
         model = self.in_symbols["model"]
         terms = {
@@ -183,6 +186,30 @@ class ModelDocument:
                     continue
                 own = [t for t in self.active_terms if (t.function, t.component) == place]
                 yield letter, component, [_summand(t, n == 0, errors) for n, t in enumerate(own)]
+
+    def candidate(self, component: str, term: str) -> Term:
+        """Return a candidate term by its component, `x` or `x,y`, and its own text.
+
+        Both are understood in the file's names and in standard names, an angle's term as a function
+        of its value or its phase. Raises KeyError where there is no such term.
+        """
+        name = self.name_of(component).replace(" ", "")
+        for found, standard in zip(self.terms, terms_of(self.document), strict=True):
+            if found.component == name and term in (found.term, standard.term):
+                return found
+        there = ", ".join(t.term for t in self.terms if t.component == name)
+        raise KeyError(f"{component} has no term {term}; it has {there or 'none'}")
+
+    def coefficient(self, component: str, term: str) -> float:
+        """Return the coefficient of a candidate term, 0 if it was not selected.
+
+        component   variable `x` of the drift, or pair `x,y` of the diffusion
+        term        term such as `x^3`
+
+        Raises KeyError where there is no such term.
+        """
+        # Of NumPy's type, so that a division by a term that is absent is infinite and no error.
+        return np.float64(self.candidate(component, term).value)
 
     @property
     def names(self) -> tuple[str, ...]:

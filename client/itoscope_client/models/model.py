@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from itoscope_client.errors import NoModel
-from itoscope_client.models import display, latex, plots
+from itoscope_client.models import display, draws, latex, plots
 from itoscope_client.models.document import Floats, ModelDocument
+from itoscope_client.models.draws import Draws, Evaluation
 from itoscope_client.models.estimates import Passage
 from itoscope_client.models.numbers import with_interval
 from itoscope_client.models.simulation import draw, simulated
@@ -96,6 +97,40 @@ class Model(ModelDocument):
             paths = paths[..., :positions]
         shown: Floats = paths[..., 0] if paths.shape[-1] == 1 else paths
         return times, shown if n_paths is not None else shown[0]
+
+    def draws(self, count: int = 500, *, seed: int = 0) -> Draws["Model"]:
+        """Draw models from the distribution that the confidence intervals of coefficients have.
+
+        Each has a likely set of terms, with coefficients from their covariance. The service's
+        `GET /v1/jobs/{id}/draws` gives the same models for the same count and seed.
+
+        count   number of models, at most 2 000
+        seed    seed of the random numbers
+
+        Raises NoDraws where the coefficients have no errors: the model was given, or is the
+        paper's. Raises ValueError for a count or a seed that is out of range.
+        """
+        return draws.draw(self, Model, count, seed)
+
+    def evaluate(
+        self,
+        function: Callable[["Model"], Any],
+        confidence: float = 0.95,
+        *,
+        count: int = 1_000,
+        seed: int = 0,
+    ) -> Evaluation:
+        """Evaluate any function of the model with its confidence interval, over drawn models.
+
+        function     function of a model that returns a number or an array, such as
+                     `lambda m: -1 / m.coefficient("x", "x")` or `lambda m: m.drift(0.5)`
+        confidence   probability of the interval
+        count, seed  as of `draws`
+
+        Raises NoDraws, and ValueError where the function has no value.
+        """
+        found = self.draws(count, seed=seed)
+        return draws.evaluate(function, self, found, confidence)
 
     def plot(
         self, data: ArrayLike | None = None, *, panel: plots.Panel | None = None, ax: Any = None

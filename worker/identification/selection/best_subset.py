@@ -306,6 +306,21 @@ def estimate_on(equations: NormalEquations, library: Library, support: Support) 
     )
 
 
+def raw_root(estimate: Estimate, library: Library) -> Floats:
+    """Compute a square root (k, k) of the covariance of an estimate's raw coefficients.
+
+    It comes from `internal_factor`: far from the origin a root of `covariance` has lost the digits
+    by which the raw coefficients' errors cancel where the data are.
+    """
+    k = len(estimate.support)
+    if not k:
+        return np.zeros((0, 0))
+    basis = support_basis(library, estimate.support)
+    along = np.linalg.lstsq(basis.rows.T, estimate.internal_factor)[0]
+    lower = np.asarray(np.linalg.qr(along.T, mode="r")).T
+    return np.stack([basis.raw_coefficients(column) for column in lower.T], axis=1)
+
+
 def coefficients_on(
     equations: NormalEquations, library: Library, support: Support
 ) -> tuple[Floats, Floats] | None:
