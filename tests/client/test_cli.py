@@ -121,6 +121,21 @@ def test_a_saved_model_is_drawn_and_simulated(tmp_path: Path) -> None:
     assert (missing.exit_code, "neither a file nor the id" in missing.stderr) == (1, True)
 
 
+def test_a_saved_model_is_exported(tmp_path: Path) -> None:
+    nowhere = "http://127.0.0.1:9"
+    document = result({"x": {"x": -1.0}}, {"x,x": {"1": 2.0}})
+    saved = tmp_path / "ou.json"
+    saved.write_text(json.dumps(document))
+    for language in ("python", "stan"):
+        printed = run(nowhere, "export", str(saved), "--format", language)
+        assert (printed.exit_code, printed.stdout) == (0, Model(document).export(language))
+    source = tmp_path / "ou.c"
+    written = run(nowhere, "export", str(saved), "--format", "c", "-o", str(source))
+    assert (written.exit_code, written.stdout) == (0, f"{source}\n")
+    assert source.read_text() == Model(document).export("c")
+    assert run(nowhere, "export", str(saved), "--format", "fortran").exit_code == 2
+
+
 @pytest.mark.parametrize(
     ("text", "terms"),
     [

@@ -29,12 +29,13 @@ def itoscope() -> None:
       itoscope jobs --state running
       itoscope report JOB -o report.html
       itoscope plot JOB -o model.pdf
+      itoscope export JOB --format julia -o model.jl
     """
 
 
 for command in (
     starting.identify, starting.roll, starting.sweep, starting.generator, jobs.read,
-    jobs.watch, jobs.result, jobs.report, models.plot, models.simulate, jobs.jobs, jobs.datasets,
-    jobs.cancel, jobs.delete,
+    jobs.watch, jobs.result, jobs.report, models.plot, models.simulate, models.export, jobs.jobs,
+    jobs.datasets, jobs.cancel, jobs.delete,
 ):  # fmt: skip
     itoscope.add_command(command)

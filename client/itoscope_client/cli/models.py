@@ -1,4 +1,4 @@
-"""The commands that use a model that was found: its plot, and simulated paths."""
+"""The commands that use a model that was found: its plot, simulated paths, and source text."""
 
 import sys
 from pathlib import Path
@@ -11,6 +11,7 @@ from itoscope_client.cli.options import address
 from itoscope_client.cli.output import EXIT_STATUS, report_failure
 from itoscope_client.client import Client
 from itoscope_client.errors import InputError, needed
+from itoscope_client.models.exports import FORMATS
 from itoscope_client.models.model import Model
 from itoscope_client.models.plots import PANELS
 
@@ -41,6 +42,37 @@ def plot(model: str, output: Path | None, panel: Any, url: str | None) -> None:
     path = output or Path(f"{Path(model).stem}.png")
     _read(model, url).plot(panel=panel).savefig(path)
     click.echo(path)
+
+
+@click.command(epilog=f"{MODEL}\n\n{EXIT_STATUS}")
+@click.argument("model")
+@click.option(
+    "--format",
+    "language",
+    type=click.Choice(list(FORMATS)),
+    default="python",
+    show_default=True,
+    help="Language of the source text.",
+)
+@click.option(
+    "-o", "--output", default="-", metavar="FILE", help="Source file (default: standard output)."
+)
+@address
+@report_failure
+def export(model: str, language: Any, output: str, url: str | None) -> None:
+    """Write drift and diffusion of MODEL as source text for another program.
+
+    \b
+    Examples:
+      itoscope export job_06h1ve3u84qhrctvl7s0he79sg > model.py
+      itoscope export result.json --format stan -o model.stan
+    """
+    text = _read(model, url).export(language)
+    if output == "-":
+        click.echo(text, nl=False)
+        return
+    Path(output).write_text(text, encoding="utf-8")
+    click.echo(output)
 
 
 @click.command(epilog=f"{MODEL}\n\n{EXIT_STATUS}")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from itoscope_client.errors import NoModel
-from itoscope_client.models import display, draws, latex, plots
+from itoscope_client.models import display, draws, exports, latex, plots
 from itoscope_client.models.document import Floats, ModelDocument
 from itoscope_client.models.draws import Draws, Evaluation
 from itoscope_client.models.estimates import Passage
@@ -156,6 +156,17 @@ class Model(ModelDocument):
         errors   whether each coefficient has its standard error
         """
         return latex.equations(self, errors=errors)
+
+    def export(self, language: exports.Format) -> str:
+        """Return drift and diffusion as source text of another program.
+
+        Each file defines functions of the state that give b and a of this model to rounding:
+        `python` (NumPy), `julia` (StochasticDiffEq), `stan` and `c`; `sympy` defines matrices of
+        expressions, `latex` the equations without errors. Variables have the file's names, or x, y,
+        z, … where the language has another use for one of these. Raises ValueError for another
+        language.
+        """
+        return exports.exported(self, language)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the result document as JSON, and write it to a file if a path is given."""

@@ -168,10 +168,15 @@ def function_of(tree: Tree) -> Callable[[Mapping[str, Values]], Values]:
             return lambda values: combine(a(values), b(values))
 
 
-def _sum_of(component: Mapping[str, Any]) -> Sum:
-    trees = [
+def summands_of(component: Mapping[str, Any]) -> list[tuple[float, Tree]]:
+    """Return the coefficients of a component's terms, with the terms as trees."""
+    return [
         (float(term["value"]), parse(term["term"])) for term in component["terms"] if term["value"]
     ]
+
+
+def _sum_of(component: Mapping[str, Any]) -> Sum:
+    trees = summands_of(component)
     constant = sum(value * tree.value for value, tree in trees if isinstance(tree, Number))
     rest = [(value, tree) for value, tree in trees if not isinstance(tree, Number)]
     varies = any(variables_of(tree) for _, tree in rest)
