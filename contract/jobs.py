@@ -13,6 +13,8 @@ from contract.generator import AnalysisParameters, ModelOfJob, ModelTerms
 from contract.identification import PRESETS, IdentificationParameters
 
 SECRET_PREFIX = "whsec_"
+MOST_NUMBERED = 10_000
+"""Most trajectories that a job may name by their numbers."""
 
 
 def _checked_url(text: str) -> str:
@@ -35,6 +37,12 @@ def _checked_url(text: str) -> str:
     ):
         raise _fault("contains characters that must be percent-encoded")
     return text
+
+
+def _once_each(numbers: tuple[int, ...]) -> tuple[int, ...]:
+    if len(set(numbers)) < len(numbers):
+        raise PydanticCustomError("repeated", "must name each trajectory once")
+    return numbers
 
 
 def _fault(message: str) -> PydanticCustomError:
@@ -129,6 +137,17 @@ class DataJob(Job):
     """Id of an uploaded dataset."""
     data: Annotated[InlineData | None, Field(examples=[SHORT_RECORD])] = None
     """The data themselves, instead of a dataset id."""
+    trajectories: Annotated[
+        Annotated[
+            tuple[Annotated[int, Field(ge=0)], ...],
+            Field(min_length=1, max_length=MOST_NUMBERED),
+            AfterValidator(_once_each),
+        ]
+        | None,
+        Field(examples=[[0, 1]]),
+    ] = None
+    """Numbers of the trajectories to use, counted from 0 in the order of the dataset; all of them
+    if omitted."""
     parameters: IdentificationParameters = IdentificationParameters()
     """Parameters of the identification."""
 

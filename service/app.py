@@ -16,7 +16,7 @@ from service.readers.options import Limits
 from service.readers.process import read_upload
 from service.reading_turns import ReadingTurns
 from service.requests.middleware import ExchangeMiddleware
-from service.routes import datasets, events, health, jobs, pages, schemas
+from service.routes import batches, datasets, events, health, jobs, pages, schemas
 from service.settings import ServiceSettings
 from storage.blobs import open_blobs
 from storage.redis.connection import connect
@@ -64,7 +64,9 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.context = context
-    described = (datasets.router, jobs.router, events.router, pages.reports, schemas.router)
+    described = (
+        datasets.router, jobs.router, events.router, pages.reports, batches.router, schemas.router
+    )  # fmt: skip
     for router in (*described, events.webhooks, health.router, pages.router):
         app.include_router(router)
     errors.install(app)

@@ -18,11 +18,13 @@ from storage.local_blobs import (
     BESIDE,
     DESCRIPTION,
     FILES,
+    NAMES,
     ORIGINAL,
     DatasetStore,
     Folder,
     LocalDatasetStore,
     kept_in,
+    names_in,
 )
 from storage.names import (
     checked_tenant,
@@ -175,6 +177,10 @@ class ObjectDatasetStore(DatasetStore):
                 if not found and name in FILES:
                     raise KeyError(dataset_id)
             yield folder
+
+    def trajectory_names(self, tenant: str, dataset_id: str) -> Sequence[str]:
+        place = dataset_place(tenant, dataset_id)
+        return names_in(None if place is None else self._bucket.get(f"{place}/{NAMES}"))
 
     def fetch_original(self, tenant: str, dataset_id: str, target: Path) -> bool:
         place = dataset_place(tenant, dataset_id)

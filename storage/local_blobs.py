@@ -5,6 +5,7 @@ A dataset is a description, the files that were read and the uploaded file in
 `parts/<tenant>/<job>/…`.
 """
 
+import json
 import os
 import re
 import shutil
@@ -22,7 +23,8 @@ from storage.names import checked_tenant, dataset_place, is_dataset_id
 from storage.stores import InvalidCursor
 
 FILES = ("states.npy", "times.npy", "segments.npy")
-BESIDE = ("inputs.npy", "errors.npy", "trajectories.json")
+NAMES = "trajectories.json"
+BESIDE = ("inputs.npy", "errors.npy", NAMES)
 """Files that only some datasets have."""
 ORIGINAL = "original"
 """Name of the uploaded file, byte for byte; datasets of earlier builds have none."""
@@ -106,6 +108,10 @@ class DatasetStore(ABC):
         """
 
     @abstractmethod
+    def trajectory_names(self, tenant: str, dataset_id: str) -> Sequence[str]:
+        """Return the name of each trajectory; empty where the upload names none."""
+
+    @abstractmethod
     def fetch_original(self, tenant: str, dataset_id: str, target: Path) -> bool:
         """Bring the uploaded file to the new path `target`; return False where it is not kept.
 
@@ -138,6 +144,11 @@ def kept_in(folder: Path) -> tuple[str, ...]:
     return (*KEPT, *(name for name in BESIDE if (folder / name).exists()))
 
 
+def names_in(words: bytes | None) -> Sequence[str]:
+    """Return the trajectories' names in the file of their names and groups."""
+    return () if words is None else tuple(json.loads(words).get("names", ()))
+
+
 class LocalDatasetStore(DatasetStore):
     """Datasets in a folder, which appear by one rename and never change."""
 
@@ -156,6 +167,13 @@ class LocalDatasetStore(DatasetStore):
             if place.exists():
                 raise
             raise KeyError(dataset_id) from None
+
+    def trajectory_names(self, tenant: str, dataset_id: str) -> Sequence[str]:
+        place = self._place(tenant, dataset_id)
+        try:
+            return names_in(None if place is None else (place / NAMES).read_bytes())
+        except FileNotFoundError:
+            return ()
 
     def fetch_original(self, tenant: str, dataset_id: str, target: Path) -> bool:
         place = self._place(tenant, dataset_id)

@@ -9,6 +9,7 @@ from contract.jobs import SECRET_PREFIX
 
 _TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}", re.ASCII)
 _JOB = re.compile(r"job_[0-9a-v]{26}", re.ASCII)
+_BATCH = re.compile(r"batch_[0-9a-v]{26}", re.ASCII)
 _DATASET = re.compile(r"ds_[a-z0-9]{1,64}", re.ASCII)
 _RESULT = re.compile(r"job_[0-9a-v]{26}-[0-9]{1,9}\.json", re.ASCII)
 _PART = re.compile(r"[0-9a-f]{32}(-[0-9]{1,9}-[0-9]{1,9})?\.npz", re.ASCII)
@@ -18,8 +19,17 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuv"
 
 def new_job_id() -> str:
     """Return `job_` and 26 digits in base 32: 48 bits of milliseconds, which sort, 82 random."""
+    return f"job_{_new_number()}"
+
+
+def new_batch_id() -> str:
+    """Return `batch_` and 26 digits, as those of a job."""
+    return f"batch_{_new_number()}"
+
+
+def _new_number() -> str:
     number = (time.time_ns() // 1_000_000) << 82 | secrets.randbits(82)
-    return "job_" + "".join(_DIGITS[number >> shift & 31] for shift in range(125, -1, -5))
+    return "".join(_DIGITS[number >> shift & 31] for shift in range(125, -1, -5))
 
 
 def new_webhook_secret() -> str:
@@ -44,6 +54,11 @@ def checked_tenant(tenant: str) -> str:
 def is_job_id(text: str) -> bool:
     """Return whether a job can have this id."""
     return _JOB.fullmatch(text) is not None
+
+
+def is_batch_id(text: str) -> bool:
+    """Return whether a batch can have this id."""
+    return _BATCH.fullmatch(text) is not None
 
 
 def checked_event(text: str) -> str:

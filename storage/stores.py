@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from contract.jobs import Job
-from contract.messages import Message
+from contract.jobs import DataJob, Job
+from contract.messages import Message, QueueName
 from contract.problems import Problem, problem
 from contract.records import JobRecord
 
@@ -28,10 +28,14 @@ class IdempotencyMismatch(Exception):
 
 
 class QueueFull(Exception):
-    """So many jobs wait or run that no more are accepted for now."""
+    """So many jobs wait or run that no more than `allowed` are accepted for now."""
+
+    def __init__(self, message: str, allowed: int = 0) -> None:
+        super().__init__(message)
+        self.allowed = allowed
 
 
-class TooManyJobs(Exception):
+class TooManyJobs(QueueFull):
     """So many of this tenant's jobs wait or run that it may send no more for now."""
 
 
@@ -48,6 +52,29 @@ class Submission:
     """Job record, with a flag that says whether this call made it, and messages to publish."""
 
     record: JobRecord
+    created: bool
+    messages: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BatchedJob:
+    """Job of a batch, and the record that it is about.
+
+    record       name of the record
+    trajectory   number of the trajectory in the job's dataset; None: the whole dataset
+    """
+
+    record: str
+    trajectory: int | None
+    job: DataJob
+    queue: QueueName = "small"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSubmission:
+    """Id of a batch, with a flag that says whether this call made it, and messages to publish."""
+
+    batch_id: str
     created: bool
     messages: tuple[Message, ...] = ()
 

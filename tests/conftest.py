@@ -42,6 +42,7 @@ gc.disable()
 
 SHARING = {
     "tests/acceptance/test_bad_input.py",
+    "tests/acceptance/test_batches.py",
     "tests/acceptance/test_cases.py",
     "tests/acceptance/test_examples.py",
     "tests/acceptance/test_generated_clients.py",

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from contract.base import Document
+from contract.batches import Batch, BatchCounts, BatchList, BatchRow
 from contract.curves import Bins
 from contract.datasets import (
     Column,
@@ -45,7 +46,8 @@ from service.responses.draws import DrawnTerms, Draws
 
 DATASET = "ds_9tq4m2k7h3xa5c6e"
 JOB = "job_0cp5v0sc0qk3mt7d2a8n4e6r1g"
-PATH = {"dataset_id": DATASET, "job_id": JOB, "name": "layout-1.0"}
+BATCH = "batch_0cp5v0sc0qk3mt7d2a8n4e6r1g"
+PATH = {"dataset_id": DATASET, "job_id": JOB, "batch_id": BATCH, "name": "layout-1.0"}
 """Values of the path parameters in the examples."""
 
 CSV = "t,voltage\n0.00,0.13\n0.01,0.17\n0.02,0.22\n0.03,0.18\n"
@@ -181,6 +183,28 @@ _DRAWS = Draws(
     drift={"x": DrawnTerms(terms=("x", "x^3"), coefficients=((1.08, -1.05), (0.97, -0.99)))},
     diffusion={"x,x": DrawnTerms(terms=("1",), coefficients=((0.247,), (0.252,)))},
 )
+_BATCH = Batch(
+    id=BATCH,
+    label="traps of March",
+    created_at=_NOON,
+    kind="identification",
+    dataset=DATASET,
+    n_records=2,
+    counts=BatchCounts(succeeded=2),
+    rows=(
+        BatchRow(
+            number=0,
+            record="trap-17",
+            dataset=DATASET,
+            trajectory=0,
+            job=JOB,
+            state="succeeded",
+            attempt=1,
+            values={"drift.x": "0.99*x", "drift.x:x": 0.99, "drift.x:x:std_error": 0.04},
+        ),
+    ),
+    next_cursor="1",
+).linked
 _EVENT = JobEvent(id="1773748800000-0", at=_NOON, state="queued", attempt=0, progress=Progress())
 EVENT = {"event": "job", "id": _EVENT.id, "data": _EVENT.model_dump_json()}
 METRICS = (
@@ -214,6 +238,19 @@ REQUESTS: Examples = {
     },
     ("post", "/v1/jobs"): _SUBMITTED,
     ("post", "/v1/jobs/validate"): _SUBMITTED,
+    ("post", "/v1/batches"): {
+        "application/json": {
+            "every trajectory of a dataset": {
+                "dataset": DATASET,
+                "job": {"kind": "identification"},
+                "label": "traps of March",
+            },
+            "several datasets": {
+                "datasets": [DATASET],
+                "job": {"kind": "identification", "analysis": {"model_only": True}},
+            },
+        }
+    },
 }
 """Request bodies by operation, media type and name of the example."""
 
@@ -237,6 +274,18 @@ RESPONSES: Examples = {
     ("get", "/v1/jobs/{job_id}/result"): _answer(_json(RESULT)),
     ("get", "/v1/jobs/{job_id}/draws"): _answer(_json(_DRAWS)),
     ("post", "/v1/jobs/{job_id}/cancel"): _answer(_json(_CANCELLED), "202"),
+    ("post", "/v1/batches"): _answer(_json(_BATCH), "202"),
+    ("get", "/v1/batches"): _answer(
+        _json(BatchList(items=(_BATCH.model_copy(update={"rows": (), "next_cursor": None}),)))
+    ),
+    ("get", "/v1/batches/{batch_id}"): {
+        "200": {
+            "application/json": _json(_BATCH),
+            "text/csv": "number,record,state,drift.x:x\r\n0,trap-17,succeeded,0.99\r\n",
+        }
+    },
+    ("post", "/v1/batches/{batch_id}/retry"): _answer(_json(_BATCH), "202"),
+    ("post", "/v1/batches/{batch_id}/cancel"): _answer(_json(_BATCH), "202"),
     ("get", "/v1/schemas"): _answer(_SCHEMAS),
     ("get", "/v1/schemas/{name}"): {
         "200": {"application/schema+json": {"type": "object", "title": "Layout"}}

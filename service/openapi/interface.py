@@ -10,6 +10,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
 
+from contract.batches import BatchRequest
 from contract.datasets import Layout
 from contract.kinds import JOB_REQUEST, AnyResult
 from contract.problems import problem
@@ -23,6 +24,7 @@ VERSION = "1.0"
 
 _HAND_MADE: dict[str, TypeAdapter[Any]] = {
     "JobRequest": JOB_REQUEST,
+    "BatchRequest": TypeAdapter(BatchRequest),
     "JobEvent": TypeAdapter(JobEvent),
     "Layout": TypeAdapter(Layout),
     "Result": TypeAdapter(AnyResult),
@@ -32,6 +34,7 @@ _HAND_MADE: dict[str, TypeAdapter[Any]] = {
 _TAGS = {
     "datasets": "Uploaded trajectories: what was read from them, and a preview.",
     "jobs": "Identifications and analyses: submit, follow, cancel and fetch the result.",
+    "batches": "The same job for each of many records, and the table of the results.",
     "webhooks": "Messages that the service sends when a job has ended.",
     "schemas": "JSON Schemas of the documents, and presets of parameters.",
     "health": "State of the service for orchestrators and monitors.",

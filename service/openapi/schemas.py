@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from contract.batches import Batch, BatchRequest
 from contract.datasets import Dataset, Layout
 from contract.generator import AnalysisParameters
 from contract.identification import IdentificationParameters
@@ -16,6 +17,8 @@ from contract.results import SCHEMA_VERSION
 
 _SHARED: dict[str, TypeAdapter[Any]] = {
     "analysis-parameters": TypeAdapter(AnalysisParameters),
+    "batch": TypeAdapter(Batch),
+    "batch-request": TypeAdapter(BatchRequest),
     "dataset": TypeAdapter(Dataset),
     "identification-parameters": TypeAdapter(IdentificationParameters),
     "job-request": JOB_REQUEST,

@@ -1,6 +1,6 @@
 """Job submissions: the request, its inline data, an estimate of its cost, and what is refused."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from math import comb
 from pathlib import Path
 from typing import Any
@@ -144,13 +144,7 @@ async def _resolved(
     limit = context.settings.max_job_bytes
     job = _parsed(given, limit) if short else await run_sync(_parsed, given, limit)
     deprecation.note(request, deprecation.used(job, given))
-    _check_webhook(job, context.settings)
-    longest = context.settings.max_timeout_seconds
-    if job.timeout_seconds > longest:
-        if "timeout_seconds" in job.model_fields_set:
-            hint = "The setting is ITOSCOPE_MAX_TIMEOUT_SECONDS."
-            raise _fault("#/timeout_seconds", f"may be at most {longest:g} here", hint)
-        job = job.model_copy(update={"timeout_seconds": longest})
+    job = check_job(job, context.settings)
     if not isinstance(job, DataJob):
         if upload is not None:
             raise _fault("#/file", f"a {job.kind} job takes a `model`, not a file")
@@ -176,7 +170,7 @@ async def _resolved(
         if repeated:
             return job, None
         dataset = await _known_dataset(context, tenant, job.dataset)
-        _check_data(job, dataset)
+        check_data(job, dataset)
         return job, dataset
     if upload is not None:
         dataset, _ = await uploads.keep(context, tenant, upload, layout or Layout())
@@ -186,7 +180,7 @@ async def _resolved(
     else:
         body = await run_sync(strict_json.canonical, data)
         dataset = await _kept(context, tenant, _once(body), layout or Layout())
-    _check_data(job, dataset)
+    check_data(job, dataset)
     return job.model_copy(update={"dataset": dataset.id}), dataset
 
 
@@ -228,7 +222,7 @@ def _without_data(given: Any) -> tuple[Any, dict[str, Any] | None]:
     if "trajectories" not in data:
         faults.append(ProblemError(detail="is required", pointer="#/data/trajectories"))
     if faults:
-        raise _invalid("The inline data", tuple(faults[:20]))
+        raise invalid("The inline data", tuple(faults[:20]))
     return rest, data
 
 
@@ -238,7 +232,22 @@ def _parsed(given: Any, limit: int) -> Job:
     try:
         return JOB_REQUEST.validate_python(given)
     except ValidationError as error:
-        raise _invalid("The job", document_faults(error, given)) from None
+        raise invalid("The job", document_faults(error, given)) from None
+
+
+def check_job(job: Job, settings: ServiceSettings) -> Job:
+    """Return the job with the longest time limit that is allowed, where it asks for none.
+
+    Raises Refusal (invalid-request) where the operator does not allow its webhook or time limit.
+    """
+    _check_webhook(job, settings)
+    longest = settings.max_timeout_seconds
+    if job.timeout_seconds > longest:
+        if "timeout_seconds" in job.model_fields_set:
+            hint = "The setting is ITOSCOPE_MAX_TIMEOUT_SECONDS."
+            raise _fault("#/timeout_seconds", f"may be at most {longest:g} here", hint)
+        job = job.model_copy(update={"timeout_seconds": longest})
+    return job
 
 
 def _check_webhook(job: Job, settings: ServiceSettings) -> None:
@@ -274,9 +283,13 @@ async def _known_dataset(context: Context, tenant: str, dataset_id: str) -> Data
     return dataset
 
 
-def _check_data(job: DataJob, dataset: Dataset) -> None:
+def check_data(job: DataJob, dataset: Dataset) -> None:
     """Check that the job can use the dataset: its size, and the variables that the job names."""
-    unsuitable = job.unsuitable(dataset.report)
+    check_trajectories(job.trajectories or (), dataset, "The job")
+    report = dataset.report
+    if job.trajectories is not None:
+        report = report.model_copy(update={"n_trajectories": len(job.trajectories)})
+    unsuitable = job.unsuitable(report)
     if unsuitable is not None:
         detail, hint = unsuitable
         raise _fault("#/dataset", detail, hint)
@@ -302,7 +315,17 @@ def _check_data(job: DataJob, dataset: Dataset) -> None:
                 "Velocities of recorded positions are variables with parameters.dynamics "
                 "second-order."
             )
-        raise _invalid("The job", faults, tuple(said))
+        raise invalid("The job", faults, tuple(said))
+
+
+def check_trajectories(numbers: Sequence[int], dataset: Dataset, what: str) -> None:
+    """Check that a dataset has the trajectories of these numbers. Raises Refusal."""
+    count = dataset.report.n_trajectories
+    for place, number in enumerate(numbers):
+        if number >= count:
+            detail = f"there is no trajectory {number}: the dataset has {count}, from 0"
+            fault = ProblemError(detail=detail, pointer=f"#/trajectories/{place}")
+            raise invalid(what, (fault,), (f"The last trajectory has the number {count - 1}.",))
 
 
 async def _check_model(context: Context, tenant: str, model: ModelOfJob) -> None:
@@ -329,10 +352,11 @@ async def _check_model(context: Context, tenant: str, model: ModelOfJob) -> None
 
 
 def _fault(place: str, detail: str, *hints: str) -> Refusal:
-    return _invalid("The job", (ProblemError(detail=detail, pointer=place),), hints)
+    return invalid("The job", (ProblemError(detail=detail, pointer=place),), hints)
 
 
-def _invalid(what: str, faults: tuple[ProblemError, ...], hints: tuple[str, ...] = ()) -> Refusal:
+def invalid(what: str, faults: tuple[ProblemError, ...], hints: tuple[str, ...] = ()) -> Refusal:
+    """Build the refusal of a document, which names each fault and its place."""
     hints = hints or ("The JSON Schema of jobs is at /v1/schemas/job-request.",)
     first = f"{faults[0].pointer or '#'} {faults[0].detail}"
     more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
@@ -380,8 +404,11 @@ def estimated_seconds(job: Job, dataset: Dataset | None) -> float:
             len(dataset.report.variables) * (2 if given.with_velocities else 1)
             for given in job.parameter_sets().values()
         )
+        n_increments = float(dataset.report.n_increments)
+        if job.trajectories is not None:
+            n_increments *= len(job.trajectories) / dataset.report.n_trajectories
         fits = sum(
-            dataset.report.n_increments * _increment(given, len(dataset.report.variables))
+            n_increments * _increment(given, len(dataset.report.variables))
             for given in job.parameter_sets().values()
         )
     elif isinstance(job, GeneratorJob) and isinstance(job.model, ModelTerms):

@@ -9,7 +9,6 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from contract.base import Document
-from contract.jobs import Job
 from contract.kinds import JobRequest
 from contract.messages import Message, QueueName
 from contract.records import JobList, JobRecord
@@ -45,7 +44,7 @@ from storage.stores import Submission
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 _log = structlog.get_logger("service")
 
-_WAIT = {
+WAIT = {
     "name": "Prefer",
     "in": "header",
     "required": False,
@@ -98,7 +97,7 @@ class JobCheck(Document):
         },
         **problems(400, 401, 408, 413, 415, 422, 503, 507),
     },
-    openapi_extra={"requestBody": {"required": True, "content": _ACCEPTED}, "parameters": [_WAIT]},
+    openapi_extra={"requestBody": {"required": True, "content": _ACCEPTED}, "parameters": [WAIT]},
 )
 async def submit_job(
     request: Request,
@@ -145,7 +144,7 @@ async def submit_job(
             said = {"itoscope.kind": job.kind, "itoscope.request": str(request.scope["request_id"])}
             context.traces.submitted(submission.record.id, began, said)
         for message in submission.messages:
-            _publish(context, message)
+            publish(context, message)
         return submission
 
     submission = await run_sync(submitted)
@@ -213,7 +212,7 @@ def list_jobs(
         304: {"description": "Not modified."},
         **problems(401, 404, 410, 503),
     },
-    openapi_extra={"parameters": [_WAIT]},
+    openapi_extra={"parameters": [WAIT]},
 )
 async def get_job(request: Request, context: Context, tenant: Tenant, job_id: str) -> Response:
     """Return the job's record: its state, its progress and, if it failed, the reason.
@@ -352,16 +351,17 @@ def delete_job(context: Context, tenant: Tenant, job_id: str) -> Response:
     return Response(status_code=204)
 
 
-def fingerprint_of(job: Job) -> str:
-    """Return the SHA-256 of what is asked for, by which a repetition is told from another job.
+def fingerprint_of(asked: Document) -> str:
+    """Return the SHA-256 of a job or batch, by which a repetition is told from another.
 
-    Defaults are left out: a field that a later version adds does not make it another job.
+    Defaults are left out: a field that a later version adds does not make it another.
     """
-    asked = job.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    return hashlib.sha256(strict_json.canonical(asked)).hexdigest()
+    whole = asked.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return hashlib.sha256(strict_json.canonical(whole)).hexdigest()
 
 
-def _publish(context: Context, message: Message) -> None:
+def publish(context: Context, message: Message) -> None:
+    """Send a message to the workers; where that fails the reaper will."""
     try:
         context.queue.publish(message)
     except Exception as error:

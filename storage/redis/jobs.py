@@ -26,6 +26,7 @@ Each transition is one Lua script (storage/redis/lua), so it happens wholly or n
 - `tenant:<tenant>:jobs:<facet>`, sorted sets: the tenant's jobs of a state, kind, dataset or label
   by order of arrival (`storage.listing`)
 - `idem:<tenant>:<sha256 of key>`, hash: job and body fingerprint of an idempotency key, kept a day
+- `tenant:<tenant>:batches`, `tenant:<tenant>:batch:<id>…`: batches (`storage.redis.batches`)
 """
 
 import hashlib
@@ -49,9 +50,10 @@ from storage.names import (
     new_job_id,
     new_webhook_secret,
 )
+from storage.redis.batches import IDEMPOTENCY_SECONDS, Batches
 from storage.redis.connection import DUE, messages_of, pairs, record_key, rows, store_errors
 from storage.redis.shards import MOST_EXCUSED, shards_key
-from storage.redis.upkeep import LONGEST_WAIT_SECONDS, Upkeep
+from storage.redis.upkeep import LONGEST_WAIT_SECONDS
 from storage.stores import (
     WEBHOOK_WAITS,
     WEBHOOKS_AT_ONCE,
@@ -65,7 +67,6 @@ from storage.stores import (
 )
 
 ATTEMPT_CAP = 5
-IDEMPOTENCY_SECONDS = 24 * 3600
 QUEUED_GRACE_SECONDS = 10.0
 """Time after which a published message is taken for lost, doubled with every further publication.
 
@@ -74,7 +75,7 @@ one that is sent twice costs nothing.
 """
 
 
-class JobStore(Upkeep):
+class JobStore(Batches):
     """Store of job records, which are the only truth, on a server that keeps what it acknowledged.
 
     Every transition is atomic; time is the store's own, never the host's. A method that asks for a
@@ -212,19 +213,23 @@ class JobStore(Upkeep):
         shown = progress.fraction, progress.stage, progress.message
         return bool(self._run("report", [record_key(job_id)], attempt, *shown))
 
-    def succeed(self, job_id: str, attempt: int, result: str, size: int = 0) -> bool:
+    def succeed(
+        self, job_id: str, attempt: int, result: str, size: int = 0, values: str = ""
+    ) -> bool:
         """Commit a result blob's name and size; return False where this attempt no longer counts.
+
+        values   what the table of the job's batch shows, as JSON; kept for a job of a batch alone
 
         Repeating a commit that succeeded returns True.
         """
         if not is_result_name(result):
             raise ValueError(f"no result store gave the name {result!r}")
-        return self._commit(job_id, attempt, "succeeded", "result", result, size)
+        return self._commit(job_id, attempt, "succeeded", "result", result, size, values)
 
     def fail(self, job_id: str, attempt: int, problem: Problem) -> bool:
         """Commit a failure; the answer is that of `succeed`."""
         error = problem.model_dump_json(by_alias=True)
-        return self._commit(job_id, attempt, "failed", "error", error)
+        return self._commit(job_id, attempt, "failed", "error", error, 0, "")
 
     def give_back(self, job_id: str, attempt: int) -> bool:
         """Queue a running job again, because a store is away, with a wait that doubles each time.

@@ -1,15 +1,19 @@
 """The dataset of a job, opened as memory maps."""
 
 import json
+import os
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from contract.datasets import Dataset
+from contract.datasets import Dataset, DatasetReport, LengthReport
 from contract.jobs import DataJob
 from contract.problems import Problem, ProblemError, problem
 from contract.results import Notice
@@ -62,7 +66,9 @@ def record_of(tenant: str, job: DataJob, stores: Stores) -> Iterator[Record]:
     try:
         files = stores.datasets.files(tenant, dataset.id)
         with files as folder:
-            yield _record_in(Path(folder), dataset)
+            record = _record_in(Path(folder), dataset)
+            with _of_trajectories(record, job.trajectories) as chosen:
+                yield chosen
     except KeyError as error:
         raise JobProblem(_dataset_gone(dataset.id)) from error
 
@@ -83,6 +89,81 @@ def _record_in(folder: Path, dataset: Dataset) -> Record:
         Trajectories(*arrays),
         tuple(words.get("names", ())),
         tuple(words.get("groups", ())),
+    )
+
+
+@contextmanager
+def _of_trajectories(record: Record, numbers: Sequence[int] | None) -> Iterator[Record]:
+    """Yield a record of some trajectories alone, with their samples and no others.
+
+    Raises JobProblem where the record has no trajectory of a number.
+    """
+    if numbers is None:
+        yield record
+        return
+    data, chosen = record.data, np.unique(np.asarray(numbers, dtype=np.int64))
+    n_trajectories = record.dataset.report.n_trajectories
+    if chosen[-1] >= n_trajectories:
+        detail = f"there is no trajectory {chosen[-1]}; the last one is {n_trajectories - 1}"
+        raise JobProblem(invalid("trajectories", detail, "The first one has the number 0."))
+    rows = np.asarray(data.segments)[np.isin(data.segments[:, 2], chosen)]
+    lengths = rows[:, 1] - rows[:, 0]
+    stops = np.cumsum(lengths)
+    moved = [stops - lengths, stops, np.searchsorted(chosen, rows[:, 2])]
+    segments = np.stack(moved, axis=1).astype(np.int64)
+    with tempfile.TemporaryFile() as file:
+        taken = partial(_samples_of, rows=rows, file=file)
+        alone = Trajectories(
+            taken(data.states),
+            taken(data.times),
+            segments,
+            None if data.inputs is None else taken(data.inputs),
+            None if data.errors is None else taken(data.errors),
+        )
+        yield Record(
+            record.dataset.model_copy(update={"report": _report_of(alone, record.dataset.report)}),
+            alone,
+            tuple(record.names[k] for k in chosen.tolist()) if record.names else (),
+            tuple(record.groups[k] for k in chosen.tolist()) if record.groups else (),
+        )
+
+
+def _samples_of(samples: Any, rows: NDArray[np.int64], file: IO[bytes]) -> Any:
+    """Return the samples of some segments, one segment after the other.
+
+    Those that lie side by side are a view. Others are copied to the file, because memory does not
+    grow with the data.
+    """
+    if np.array_equal(rows[1:, 0], rows[:-1, 1]):
+        return samples[rows[0, 0] : rows[-1, 1]]
+    file.seek(0, os.SEEK_END)
+    offset, n = file.tell(), int((rows[:, 1] - rows[:, 0]).sum())
+    for first, stop, _ in rows:
+        file.write(np.ascontiguousarray(samples[first:stop]).tobytes())
+    file.flush()
+    shape = (n, *samples.shape[1:])
+    return np.memmap(file, samples.dtype, mode="r", offset=offset, shape=shape)
+
+
+def _report_of(alone: Trajectories, whole: DatasetReport) -> DatasetReport:
+    """Return a dataset's report with the sizes of some of its trajectories."""
+    starts, stops = alone.segments[:, 0], alone.segments[:, 1]
+    lengths = np.bincount(alone.segments[:, 2], weights=stops - starts)
+    columns = range(alone.dimension)
+    return whole.model_copy(
+        update={
+            "n_trajectories": alone.n_trajectories,
+            "n_segments": len(alone.segments),
+            "n_samples": len(alone.times),
+            "n_increments": alone.n_increments,
+            "duration": float((alone.times[stops - 1] - alone.times[starts]).sum()),
+            "lengths": LengthReport(
+                min=int(lengths.min()), median=float(np.median(lengths)), max=int(lengths.max())
+            ),
+            "range": tuple(
+                (float(alone.states[:, k].min()), float(alone.states[:, k].max())) for k in columns
+            ),
+        }
     )
 
 

@@ -1,5 +1,6 @@
 """One job from claim to commit, and help with one, as plain functions; Celery is in `app.py`."""
 
+import json
 import resource
 import threading
 import time
@@ -18,6 +19,7 @@ from contract.results import Result
 from storage.redis.jobs import JobStore
 from storage.stores import Claim, Stores, StoreUnavailable, timed_out
 from storage.telemetry import Stage, Traces
+from worker.documents.values import values_of
 from worker.fan_out.shards import Helper, Publish, Share, Sharing, clear_parts, help_with
 from worker.jobs.problems import JobProblem
 from worker.progress import Report
@@ -92,7 +94,7 @@ def run_job(
         ):
             result = computation.execute(claim, stores, report, partial(sharing, report))
         trace.stage("committing")
-        return _succeed(claim, stores, result.model_dump_json(by_alias=True).encode())
+        return _succeed(claim, stores, result)
 
     traced = (tracing or Traces("worker")).attempt(job_id, claim.attempt)
     with (
@@ -250,13 +252,15 @@ class _Reporter:
             self._fenced = not self._jobs.report(self._claim.job_id, self._claim.attempt, progress)
 
 
-def _succeed(claim: Claim, stores: Stores, body: bytes) -> Outcome:
+def _succeed(claim: Claim, stores: Stores, result: Result) -> Outcome:
     """Store the blob first, then the record: a committed result can always be read."""
+    body = result.model_dump_json(by_alias=True).encode()
+    values = json.dumps(values_of(result))
     name = retry_while_unavailable(
         lambda: stores.results.put(claim.tenant, claim.job_id, claim.attempt, body)
     )
     committed = retry_while_unavailable(
-        lambda: stores.jobs.succeed(claim.job_id, claim.attempt, name, len(body))
+        lambda: stores.jobs.succeed(claim.job_id, claim.attempt, name, len(body), values)
     )
     if committed:
         return "succeeded"

@@ -284,6 +284,9 @@ class IdentificationJob(TypedDict, total=False):
     """Id of an uploaded dataset."""
     data: InlineData | None
     """The data themselves, instead of a dataset id."""
+    trajectories: Sequence[int] | None
+    """Numbers of the trajectories to use, counted from 0 in the order of the dataset; all of them
+    if omitted."""
     parameters: IdentificationParameters
     """Parameters of the identification."""
     kind: Required[Literal["identification"]]
@@ -324,6 +327,9 @@ class RollingJob(TypedDict, total=False):
     """Id of an uploaded dataset."""
     data: InlineData | None
     """The data themselves, instead of a dataset id."""
+    trajectories: Sequence[int] | None
+    """Numbers of the trajectories to use, counted from 0 in the order of the dataset; all of them
+    if omitted."""
     parameters: IdentificationParameters
     """Parameters of the identification."""
     kind: Required[Literal["rolling"]]
@@ -350,6 +356,9 @@ class SweepJob(TypedDict, total=False):
     """Id of an uploaded dataset."""
     data: InlineData | None
     """The data themselves, instead of a dataset id."""
+    trajectories: Sequence[int] | None
+    """Numbers of the trajectories to use, counted from 0 in the order of the dataset; all of them
+    if omitted."""
     parameters: IdentificationParameters
     """Parameters of the identification."""
     kind: Required[Literal["sweep"]]

@@ -2,11 +2,20 @@
 -- KEYS  record, its events, ended jobs with results, ended jobs without
 local id, tenant, remember = ARGV[1], ARGV[2], ARGV[3]
 
-local record = redis.call('HMGET', KEYS[1], 'state', 'tenant', 'facets')
+local record = redis.call('HMGET', KEYS[1], 'state', 'tenant', 'facets', 'batch')
 if record[2] ~= tenant then return 0 end
 if not record[1] then return 1 end
 if not terminal(record[1]) then return 0 end
 
+if record[4] then
+  -- A batch is kept as long as one of its jobs.
+  local batch = batch_of(tenant, record[4])
+  redis.call('HINCRBY', batch, record[1], -1)
+  if redis.call('HINCRBY', batch, 'gone', 1) >= tonumber(redis.call('HGET', batch, 'size') or 0) then
+    redis.call('DEL', batch, batch .. ':jobs', batch .. ':records')
+    redis.call('ZREM', 'tenant:' .. tenant .. ':batches', record[4])
+  end
+end
 unweigh(KEYS[1], RECORD_BYTES, 'record_bytes')
 unweigh(KEYS[1], RESULT_BYTES, 'result_bytes')
 redis.call('DEL', KEYS[1], KEYS[2])

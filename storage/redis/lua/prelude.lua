@@ -45,9 +45,19 @@ local function sent(tenant, queue)
   return 'tenant:' .. tenant .. ':sent:' .. queue
 end
 
--- The one way from state to state, so that lists by state and the lines are right.
+-- A batch of jobs. Its rows are two lists: what each row is about, and its job.
+local function batch_of(tenant, id)
+  return 'tenant:' .. tenant .. ':batch:' .. id
+end
+
+-- The one way from state to state, so that lists by state, the lines, and the counts of the job's batch are right.
 local function become(job, id, state)
-  local record = redis.call('HMGET', job, 'tenant', 'state', 'queue')
+  local record = redis.call('HMGET', job, 'tenant', 'state', 'queue', 'batch')
+  if record[4] then
+    local batch = batch_of(record[1], record[4])
+    if record[2] then redis.call('HINCRBY', batch, record[2], -1) end
+    redis.call('HINCRBY', batch, state, 1)
+  end
   if record[2] == 'queued' then
     redis.call('ZREM', line(record[1], record[3]), id)
     redis.call('SREM', sent(record[1], record[3]), id)
@@ -146,4 +156,34 @@ local function finish(job, due, id, state)
   end
   redis.call('HSET', job, 'last_event', announce(job))
   redis.call('EXPIRE', job .. ':events', ENDED_EVENTS_KEPT_SECONDS)
+end
+
+-- → queued, in its tenant's line. A job of a batch has the batch's id; `job` has request, timeout, queue, facets, webhook, batch.
+local function enqueue(due, id, tenant, number, grace, job)
+  local record, at = 'job:' .. id, stamp(now())
+  redis.call('HSET', record, 'id', id, 'tenant', tenant, 'request', job.request, 'timeout', job.timeout, 'queue', job.queue,
+    'facets', job.facets, 'attempt', 0, 'created', at, 'published', at, 'publications', 0, 'fraction', 0, 'message', '')
+  if job.batch then redis.call('HSET', record, 'batch', job.batch) end
+  enter(record, 'queued')
+  redis.call('ZADD', QUEUED, at, id)
+  count('submitted')
+  redis.call('ZADD', due, stamp(at + grace), id)
+  redis.call('SADD', open_jobs(tenant), id)
+  redis.call('ZADD', listed(tenant, ''), number, id)
+  for facet in string.gmatch(job.facets, '%S+') do redis.call('ZADD', listed(tenant, facet), number, id) end
+  become(record, id, 'queued')
+  if job.webhook == '1' then redis.call('HSET', record, 'webhook', 0) end
+  weigh(record, RECORD_BYTES, 'record_bytes', #job.request + BYTES_BESIDE_REQUEST)
+  redis.call('ZADD', line(tenant, job.queue), number, id)
+  announce(record)
+end
+
+-- How many more jobs the tenant may have, of all its places and of everybody's; '' is no bound. A hundredth of all places is
+-- every tenant's, whoever has taken the others. Answers both numbers.
+local function places_left(due, tenant, most, most_of_tenant)
+  local open = redis.call('SCARD', open_jobs(tenant))
+  local own = most_of_tenant == '' and math.huge or math.max(0, tonumber(most_of_tenant) - open)
+  if most == '' then return own, math.huge end
+  local everybody, sure = tonumber(most) - redis.call('ZCARD', due), math.floor(tonumber(most) / 100) - open
+  return own, math.max(0, everybody, sure)
 end

@@ -27,33 +27,16 @@ if KEYS[4] then
   end
 end
 
-local open = redis.call('SCARD', open_jobs(tenant))
-if most_of_tenant ~= '' and open >= tonumber(most_of_tenant) then return {'too many', {}, {}} end
--- A hundredth of all places is every tenant's, whoever has taken the others.
-if most ~= '' and redis.call('ZCARD', KEYS[2]) >= tonumber(most) and open >= math.floor(tonumber(most) / 100) then
-  return {'full', {}, {}}
-end
+local own, everybody = places_left(KEYS[2], tenant, most, most_of_tenant)
+if own < 1 then return {'too many', {}, {}} end
+if everybody < 1 then return {'full', {}, {}} end
 
 if KEYS[4] then
   redis.call('HSET', KEYS[4], 'job', id, 'fingerprint', fingerprint)
   redis.call('EXPIRE', KEYS[4], remember_seconds)
 end
 
-redis.call('HSET', KEYS[1], 'id', id, 'tenant', tenant, 'request', request, 'timeout', timeout, 'queue', queue,
-  'facets', table.concat(ARGV, ' ', 12), 'attempt', 0, 'created', stamp(at), 'published', stamp(at), 'publications', 0,
-  'fraction', 0, 'message', '')
-enter(KEYS[1], 'queued')
-redis.call('ZADD', QUEUED, stamp(at), id)
-count('submitted')
-redis.call('ZADD', KEYS[2], stamp(at + grace), id)
-redis.call('SADD', open_jobs(tenant), id)
-local number = redis.call('INCR', KEYS[3])
-redis.call('ZADD', listed(tenant, ''), number, id)
-for i = 12, #ARGV do redis.call('ZADD', listed(tenant, ARGV[i]), number, id) end
-become(KEYS[1], id, 'queued')
-if ARGV[11] == '1' then redis.call('HSET', KEYS[1], 'webhook', 0) end
-weigh(KEYS[1], RECORD_BYTES, 'record_bytes', #request + BYTES_BESIDE_REQUEST)
-redis.call('ZADD', line(tenant, queue), number, id)
+enqueue(KEYS[2], id, tenant, redis.call('INCR', KEYS[3]), grace,
+  {request = request, timeout = timeout, queue = queue, facets = table.concat(ARGV, ' ', 12), webhook = ARGV[11]})
 let_in(tenant, queue, KEYS[2], grace, messages)
-announce(KEYS[1])
 return {'created', redis.call('HGETALL', KEYS[1]), messages}

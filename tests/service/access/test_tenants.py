@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from contract.jobs import IdentificationJob
 from contract.problems import problem
 from service.access import keyring
-from storage.names import new_job_id
+from storage.names import new_batch_id, new_job_id
+from storage.stores import BatchedJob
 
 NO_DATASET = "ds_aaaaaaaaaaaaaaaa"
 UPLOAD = {"content": b"t,x\n0,0\n1,1\n2,0\n", "headers": {"Content-Type": "text/csv"}}
@@ -38,6 +40,12 @@ class Tenants:
             state: self._job(service, state)
             for state in ("queued", "running", "succeeded", "failed", "cancelled", "gone")
         }
+
+        job = IdentificationJob.model_validate(
+            {"kind": "identification", "dataset": self.dataset, "trajectories": [0]}
+        )
+        one = BatchedJob("track", 0, job)
+        self.batch = service.stores.jobs.submit_batch("victim", [one]).batch_id
 
     def _job(self, service: Any, state: str) -> str:
         body = {"kind": "identification", "dataset": self.dataset}
@@ -88,16 +96,15 @@ def test_two_hundred_attempts_at_anothers_things_are_answered_as_if_they_had_nev
         {"json": {}},
     ]
     for method, path in operations(service):
-        is_job = "{job_id}" in path
-        things = tenants.jobs.values() if is_job else [tenants.dataset]
+        kind = path.split("{")[1].split("_id}")[0]
+        things = {"job": tenants.jobs.values(), "batch": [tenants.batch]}.get(
+            kind, [tenants.dataset]
+        )
+        unknown = {"job": new_job_id(), "batch": new_batch_id()}.get(kind, NO_DATASET)
         for thing in things:
             for variant in variants:
                 found = tenants.ask(method, re.sub(r"\{\w+_id\}", thing, path), **variant)
-                nothing = tenants.ask(
-                    method,
-                    re.sub(r"\{\w+_id\}", new_job_id() if is_job else NO_DATASET, path),
-                    **variant,
-                )
+                nothing = tenants.ask(method, re.sub(r"\{\w+_id\}", unknown, path), **variant)
                 assert found == nothing, (method, path, variant)
                 assert found[0] == 404
                 attempts += 1
@@ -105,6 +112,8 @@ def test_two_hundred_attempts_at_anothers_things_are_answered_as_if_they_had_nev
     for state in ("queued", "running", "succeeded", "failed", "cancelled"):
         record = tenants.client.get(f"/v1/jobs/{tenants.jobs[state]}", headers=tenants.theirs)
         assert record.json()["state"] == state, "nothing was changed either"
+    batch = tenants.client.get(f"/v1/batches/{tenants.batch}", headers=tenants.theirs).json()
+    assert batch["counts"]["queued"] == 1
 
 
 def test_anothers_things_cannot_be_named_in_a_job(tenants: Tenants) -> None:
@@ -144,7 +153,7 @@ def test_idempotency_keys_of_two_tenants_do_not_meet(tenants: Tenants) -> None:
     assert answer.json()["id"] not in tenants.jobs.values()
 
 
-@pytest.mark.parametrize("address", ["/v1/jobs", "/v1/datasets"])
+@pytest.mark.parametrize("address", ["/v1/jobs", "/v1/datasets", "/v1/batches"])
 def test_lists_hold_ones_own(tenants: Tenants, address: str) -> None:
     assert tenants.client.get(address, headers=tenants.mine).json()["items"] == []
     for cursor in ("5", "99999999"):

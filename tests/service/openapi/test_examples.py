@@ -14,6 +14,7 @@ from contract.datasets import Dataset
 from contract.jobs import IdentificationJob
 from contract.kinds import KINDS
 from service.openapi import __main__, examples
+from storage.stores import BatchedJob
 
 # `test_openapi.py` sees that it is the application's own.
 DOCUMENT: dict[str, Any] = json.loads((__main__.FOLDER / "openapi.json").read_text("utf-8"))
@@ -48,6 +49,11 @@ def furnished(service: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
             "default", IdentificationJob.model_validate(examples.IDENTIFICATION)
         )
     service.finish(examples.JOB, examples.RESULT.model_dump_json(by_alias=True).encode())
+    job = IdentificationJob.model_validate({**examples.IDENTIFICATION, "trajectories": [0]})
+    service.stores.jobs.submit_batch(
+        "default", [BatchedJob("trap-17", 0, job)], batch_id=examples.BATCH
+    )
+    service.stores.jobs.cancel_batch("default", examples.BATCH)
     service.stores.jobs.beat("worker")
     return service
 
