@@ -54,6 +54,7 @@ SHARING = {
     "tests/acceptance/test_recovery.py",
     "tests/acceptance/test_rolling_and_sweep.py",
     "tests/acceptance/test_webhook.py",
+    "tests/client/test_batches.py",
     "tests/client/test_cli.py",
     "tests/client/test_cli_words.py",
     "tests/client/test_client.py",

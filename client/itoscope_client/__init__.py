@@ -9,6 +9,7 @@ from itoscope_client.client import AsyncClient, Client, version
 from itoscope_client.errors import *  # noqa: F403
 from itoscope_client.flows import Retries
 from itoscope_client.kinds import *  # noqa: F403  # the class of each kind's result
+from itoscope_client.models.batch import Batch
 from itoscope_client.models.estimates import Estimate, Passage, Term
 from itoscope_client.models.simulation import SimulationError
 from itoscope_client.requests import (
@@ -21,7 +22,7 @@ from itoscope_client.waiting import WaitingTimedOut
 
 __version__ = version()
 __all__ = [
-    "AnalysisParameters", "AsyncClient", "Client", "Estimate", "IdentificationParameters",
+    "AnalysisParameters", "AsyncClient", "Batch", "Client", "Estimate", "IdentificationParameters",
     "ModelTerms", "Passage", "Retries", "RollingWindows", "SimulationError", "Term",
     "WaitingTimedOut",
 ]  # fmt: skip

@@ -119,6 +119,48 @@ def delete_job(job_id: str) -> Call:
     return Call("DELETE", _job(job_id), gone_is_done=True)
 
 
+def create_batch(batch: Mapping[str, Any], idempotency_key: str) -> Call:
+    """Submit a batch; with its idempotency key it is repeatable."""
+    headers = {"Idempotency-Key": idempotency_key}
+    return Call("POST", "/v1/batches", headers=headers, json=dict(batch), wait=30)
+
+
+def get_batch(batch_id: str, limit: int, cursor: str | None, wait: int = 0) -> Call:
+    """Read a batch with a page of its rows, at the latest after `wait` seconds."""
+    headers = {"Prefer": f"wait={wait}"} if wait else {}
+    params = given(limit=limit, cursor=cursor)
+    return Call("GET", _batch(batch_id), params=params, headers=headers, wait=wait)
+
+
+def get_batch_table(batch_id: str) -> Call:
+    """Read the table of a batch as CSV."""
+    return Call("GET", _batch(batch_id), headers={"Accept": "text/csv"})
+
+
+def list_batches(limit: int, cursor: str | None) -> Call:
+    """List a page of batches."""
+    return Call("GET", "/v1/batches", params=given(limit=limit, cursor=cursor))
+
+
+def retry_batch(batch_id: str) -> Call:
+    """Start failed jobs again; sent twice, the second finds none that failed before."""
+    return Call("POST", f"{_batch(batch_id)}/retry", wait=30)
+
+
+def cancel_batch(batch_id: str) -> Call:
+    """Cancel the jobs of a batch that have not begun."""
+    return Call("POST", f"{_batch(batch_id)}/cancel")
+
+
+def delete_batch(batch_id: str) -> Call:
+    """Delete a batch that has ended."""
+    return Call("DELETE", _batch(batch_id), gone_is_done=True, wait=30)
+
+
+def _batch(batch_id: str) -> str:
+    return f"/v1/batches/{quote(batch_id, safe='')}"
+
+
 def _job(job_id: str) -> str:
     return f"/v1/jobs/{quote(job_id, safe='')}"
 

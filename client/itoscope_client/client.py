@@ -12,10 +12,10 @@ from typing import Self, TypedDict, TypeVar
 import httpx
 
 from itoscope_client import flows
+from itoscope_client.batches import Batches
 from itoscope_client.calls import Call
 from itoscope_client.errors import InputError
 from itoscope_client.flows import Retries
-from itoscope_client.kinds import Kinds
 from itoscope_client.models.model import Ask
 
 LOCAL = "http://127.0.0.1:8000"
@@ -110,7 +110,7 @@ async def _in_turn(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
         yield piece
 
 
-class _Driver(Kinds):
+class _Driver(Batches):
     """The driver of flows, which carries them out step by step."""
 
     def __init__(

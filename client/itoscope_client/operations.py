@@ -136,12 +136,12 @@ class Operations:
     ) -> Flow[list[Document]]:
         """List your jobs, newest first, at most `limit`."""
         filters = {"state": state, "kind": kind, "dataset": dataset}
-        pages = _pages(
+        found = pages(
             lambda size, cursor: calls.list_jobs(size, cursor, filters, labels or {}),
             limit,
             self._retries,
         )
-        return (yield from pages)
+        return (yield from found)
 
     @operation
     def report(self, job_id: str) -> Flow[str]:
@@ -182,7 +182,7 @@ class Operations:
     @operation
     def datasets(self, *, limit: int = 100) -> Flow[list[Document]]:
         """List your datasets, newest first, at most `limit`."""
-        return (yield from _pages(calls.list_datasets, limit, self._retries))
+        return (yield from pages(calls.list_datasets, limit, self._retries))
 
     @operation
     def delete_dataset(self, dataset_id: str) -> Flow[None]:
@@ -246,7 +246,7 @@ def uploaded(data: Any, t: Any, layout: LayoutOptions, retries: Retries) -> Flow
     return (yield from flows.document(calls.create_dataset(upload_of(data, t, layout)), retries))
 
 
-def _pages(
+def pages(
     call: Callable[[int, str | None], Call], limit: int, retries: Retries
 ) -> Flow[list[Document]]:
     """Return at most `limit` items, from as many pages as necessary."""

@@ -18,7 +18,7 @@ EAGER_SECONDS = 20.0
 
 
 class WaitingTimedOut(TimeoutError):
-    """The job has not ended within the given time; it continues."""
+    """The job, or batch, has not ended within the given time; it continues."""
 
     def __init__(self, job_id: str, seconds: float) -> None:
         self.job_id = job_id
@@ -32,7 +32,10 @@ class WaitingTimedOut(TimeoutError):
 
 
 def how_to_resume(job_id: str) -> str:
-    """Write how to wait for a job again, and how to cancel it."""
+    """Write how to wait for a job or a batch again, and how to cancel it."""
+    if job_id.startswith("batch_"):
+        resume = f"Resume with client.wait_batch({job_id!r}) or `itoscope batch {job_id}`"
+        return f"{resume}; cancel with client.cancel_batch({job_id!r})."
     resume = f"Resume with client.wait({job_id!r}) or `itoscope watch {job_id}`"
     return f"{resume}; cancel with client.cancel({job_id!r})."
 

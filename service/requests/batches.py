@@ -160,7 +160,7 @@ def _datasets(
 ) -> list[_Record]:
     """Return each dataset that is a record. Raises Refusal, which names all that cannot be used."""
     records: list[_Record] = []
-    faults: list[ProblemError] = []
+    faults: dict[str, ProblemError] = {}
     hints: tuple[str, ...] = ()
     for place, dataset_id in enumerate(ids):
         try:
@@ -168,15 +168,20 @@ def _datasets(
             with _inside("job"):
                 check_data(template, dataset)
         except Refusal as refusal:
-            words = "; ".join(fault.detail for fault in refusal.errors)
-            faults.append(ProblemError(detail=words, pointer=pointer("datasets", place)))
+            here = pointer("datasets", place)
+            for fault in refusal.errors:
+                # A word that is no variable is the job's fault, which needs no repetition.
+                of_job = (fault.pointer or "").startswith("#/job/parameters")
+                detail = f"{fault.detail} (#{place} of the datasets)" if of_job else fault.detail
+                at = (fault.pointer or here) if of_job else here
+                faults.setdefault(at, ProblemError(detail=detail, pointer=at))
             hints = tuple(dict.fromkeys((*hints, *refusal.hints)))
             if len(faults) >= MOST:
                 break
         else:
             records.append((dataset.label or dataset.id, None, dataset))
     if faults:
-        raise invalid(_WHAT, tuple(faults), hints[:4])
+        raise invalid(_WHAT, tuple(faults.values())[:MOST], hints[:4])
     return records
 
 

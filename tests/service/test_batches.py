@@ -139,6 +139,12 @@ def test_every_dataset_at_fault_is_named(service: Service) -> None:
     kept(service)
     refused = posted(service, {"datasets": ["ds_a", "ds_tracks", "ds_b"], "job": JOB}).json()
     assert [fault["pointer"] for fault in refused["errors"]] == ["#/datasets/0", "#/datasets/2"]
+    job = {**JOB, "parameters": {"periodic": {"q": 1}}}
+    other = kept(service, "ds_other")
+    refused = posted(service, {"datasets": ["ds_tracks", other], "job": job}).json()
+    (fault,) = refused["errors"]
+    assert fault["pointer"] == "#/job/parameters/periodic/q"
+    assert fault["detail"].endswith("(#0 of the datasets)")
 
 
 def test_a_body_that_is_no_json_or_too_large_is_refused(service: Service) -> None:

@@ -2,7 +2,7 @@
 
 import click
 
-from itoscope_client.cli import jobs, models, starting
+from itoscope_client.cli import batches, jobs, models, starting
 from itoscope_client.cli.output import EXIT_STATUS
 from itoscope_client.client import version
 
@@ -26,6 +26,7 @@ def itoscope() -> None:
       itoscope identify data.csv --dt 0.01
       itoscope identify track.h5 --state-columns /x --time-column /t
       itoscope generator --drift 'x - x^3' --diffusion 0.25
+      itoscope batch traps/*.csv --dt 0.01 -o table.csv
       itoscope jobs --state running
       itoscope report JOB -o report.html
       itoscope plot JOB -o model.pdf
@@ -34,7 +35,7 @@ def itoscope() -> None:
 
 
 for command in (
-    starting.identify, starting.roll, starting.sweep, starting.generator, jobs.read,
+    starting.identify, starting.roll, starting.sweep, starting.generator, batches.batch, jobs.read,
     jobs.watch, jobs.result, jobs.report, models.plot, models.simulate, models.export, jobs.jobs,
     jobs.datasets, jobs.cancel, jobs.delete,
 ):  # fmt: skip

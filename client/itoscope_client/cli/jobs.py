@@ -20,6 +20,7 @@ from itoscope_client.cli.options import (
 from itoscope_client.cli.output import (
     EXIT_STATUS,
     finished,
+    of_counts,
     of_dataset,
     of_datasets,
     of_jobs,
@@ -133,15 +134,20 @@ def jobs(
 @common
 @report_failure
 def cancel(job: str, url: str | None, as_json: bool) -> None:
-    """End JOB, which has not ended; one that has stays as it is.
+    """End JOB, which has not ended; of a batch, the jobs that no worker has begun.
 
     \b
-    Example:
+    Examples:
       itoscope cancel job_06h1ve3u84qhrctvl7s0he79sg
+      itoscope cancel batch_06h1ve3u84qhrctvl7s0he79sg
     """
     with Client(url) as client:
-        record = client.cancel(job)
-    plain = f"{record['id']} is {record['state']}"
+        if job.startswith("batch_"):
+            record = client.cancel_batch(job)
+            plain = f"{record['id']}: {of_counts(record['counts'])}"
+        else:
+            record = client.cancel(job)
+            plain = f"{record['id']} is {record['state']}"
     click.echo(json.dumps(record, ensure_ascii=False) if as_json else plain)
 
 
@@ -168,11 +174,13 @@ def datasets(limit: int, url: str | None, as_json: bool) -> None:
 
 
 @click.command(epilog=EXIT_STATUS)
-@click.argument("ids", metavar="JOB|DATASET...", nargs=-1, required=True)
+@click.argument("ids", metavar="JOB|BATCH|DATASET...", nargs=-1, required=True)
 @address
 @report_failure
 def delete(ids: Sequence[str], url: str | None) -> None:
-    """Delete each JOB with its result, or DATASET with its file; results of a dataset are kept.
+    """Delete each JOB with its result, BATCH with its jobs, or DATASET with its file.
+
+    Results of a dataset are kept.
 
     \b
     Example:
@@ -182,6 +190,8 @@ def delete(ids: Sequence[str], url: str | None) -> None:
         for each in ids:
             if each.startswith("ds_"):
                 client.delete_dataset(each)
+            elif each.startswith("batch_"):
+                client.delete_batch(each)
             else:
                 client.delete_job(each)
             click.echo(f"{each} is deleted")

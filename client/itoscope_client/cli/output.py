@@ -12,6 +12,7 @@ import click
 from itoscope_client.cli.words import on_command_line
 from itoscope_client.client import Client
 from itoscope_client.errors import ItoscopeError, JobCancelled, JobFailed, Problem, Unreachable
+from itoscope_client.models.batch import Batch
 from itoscope_client.models.display import missing_distribution_reason, relaxation_rows
 from itoscope_client.models.estimates import estimate_of
 from itoscope_client.models.model import Model
@@ -172,6 +173,35 @@ def of_sweep(sweep: Sweep) -> str:
             found.setdefault(str(warning["code"]), []).append(str(number))
     lines += [f"warning: {code} (set {', '.join(sets)})" for code, sets in found.items()]
     return "\n".join(lines).rstrip()
+
+
+def of_counts(counts: Mapping[str, int]) -> str:
+    """Write the number of jobs in each state."""
+    return ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+
+
+def of_batch(batch: Batch) -> str:
+    """Write the states of a batch's jobs, and the models of its first records."""
+    of_time = any("relaxation_time" in row["values"] for row in batch)
+    rows: list[tuple[str, ...]] = [
+        ("record", "state", "model", *(("relaxation time",) if of_time else ()))
+    ]
+    for number in range(min(len(batch), MOST_ROWS)):
+        row = batch[number]
+        values = row["values"]
+        terms = [
+            f"{name.replace('drift.', 'b_').replace('diffusion.', 'a_').replace(',', '')} = {value}"
+            for name, value in values.items()
+            if name.startswith(("drift.", "diffusion.")) and ":" not in name
+        ]
+        found = "; ".join(terms) or (row["error"] or {}).get("detail", "")
+        time = values.get("relaxation_time")
+        own = ("" if time is None else plain(time, 4),) if of_time else ()
+        rows.append((str(row["record"]), row["state"] or "gone", found, *own))
+    lines = ["", f"  {batch.batch_id}: {of_counts(batch.counts)}", "", *_aligned(rows)]
+    if len(batch) > MOST_ROWS:
+        lines.append(f"({MOST_ROWS} of {len(batch)} records; -o FILE saves the table as CSV)")
+    return "\n".join(lines)
 
 
 def of_jobs(jobs: Sequence[Mapping[str, Any]], files: Mapping[str, str]) -> str:

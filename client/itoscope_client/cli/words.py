@@ -28,6 +28,12 @@ ADDRESSES = (
     (r" ?For new jobs, an Idempotency-Key makes this safe\.", ""),
     (r"\bSend `?Authorization: Bearer <key>`?\.", "Set ITOSCOPE_API_KEY to your key."),
     (r"\bclient\.wait\('\S+?'\) or `(itoscope watch \S+)`", r"`\1`"),
+    (r"\bclient\.wait_batch\('\S+?'\) or `(itoscope batch \S+)`", r"`\1`"),
+    (r"\bclient\.cancel_batch\('(\S+?)'\)", r"`itoscope cancel \1`"),
+    (r"\bGET /v1/batches lists your batches\.", "The list of batches is on the page."),
+    (r"\bPOST /v1/batches/(\S+)/cancel\b", r"`itoscope cancel \1`"),
+    (r"\bThe JSON Schema of batches is at /v1/schemas/batch-request\.",
+     "The help of `itoscope batch` has examples."),
     (r"\bclient\.cancel\('(\S+?)'\)", r"`itoscope cancel \1`"),
 )  # fmt: skip
 """What the command says instead of addresses, headers and methods: a pattern, its replacement."""
@@ -73,7 +79,7 @@ def on_command_line(text: str) -> str:
 
 def place(pointer: str) -> str:
     """Write the place of a fault, a JSON Pointer without `#/`: the option, and what is inside."""
-    parts = pointer.split("/")
+    parts = pointer.removeprefix("job/").split("/")  # of a batch, whose jobs are alike
     for n in range(len(parts), 0, -1):
         option = _spelled(".".join(parts[:n]))
         if option:
