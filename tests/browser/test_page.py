@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
@@ -124,6 +125,12 @@ def test_from_a_file_to_the_answer_its_report_and_a_comparison(
         saved[name] = tmp_path / f"saved.{name}"
         download.value.save_as(saved[name])
         assert download.value.suggested_filename == f"my_b_first_b_job.{name}"
+    with page.expect_download() as download:
+        page.click("[data-save=draws]")
+    download.value.save_as(tmp_path / "draws.npz")
+    assert download.value.suggested_filename == "my_b_first_b_job-draws.npz"
+    with np.load(tmp_path / "draws.npz", allow_pickle=False) as drawn:
+        assert drawn["drift.x.coefficients"].shape[0] == 500
     assert json.loads(saved["json"].read_text())["kind"] == "identification"
     assert saved["npz"].read_bytes()[:2] == b"PK"
     assert '"x^3"' in saved["csv"].read_text()

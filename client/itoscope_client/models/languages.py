@@ -145,7 +145,7 @@ STAN = Language(
         "row_vector simplex unit_vector ordered positive_ordered cov_matrix corr_matrix lower "
         "upper offset multiplier functions model data parameters quantities transformed generated "
         "var fvar true false void print reject target profile tuple repeat until then STAN_MAJOR "
-        "get_lp lp__ sum_to_zero_vector T T_"
+        "get_lp fatal_error complex_vector complex_matrix complex_row_vector sum_to_zero_vector"
     ),
     unicode=False,
 )
@@ -159,8 +159,8 @@ C = Language(
         "goto if inline int long register restrict return short signed sizeof static struct switch "
         "typedef union unsigned void volatile while bool true false nullptr alignas alignof "
         "constexpr static_assert thread_local typeof asm linux unix pow main NAN INFINITY HUGE_VAL "
-        "class new delete this template namespace private public protected virtual operator try "
-        "catch throw using"
+        "math_errhandling class new delete this template namespace private public protected "
+        "virtual operator try catch throw using"
     ),
     unicode=False,
 )

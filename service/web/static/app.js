@@ -367,8 +367,9 @@ function outcome(record) {
 function toolsOf(record) {
   by('tools').hidden = false;
   for (const button of by('tools').querySelectorAll('[data-save]')) {
-    button.hidden = record.state !== 'succeeded' || (button.dataset.save === 'csv' && !ofOneModel(record));
-    button.onclick = () => download(record, button.dataset.save).catch((error) => explain(by('message'), error));
+    const form = button.dataset.save, lacks = (form === 'csv' && !ofOneModel(record)) || (form === 'draws' && !hasDraws(record));
+    button.hidden = record.state !== 'succeeded' || lacks;
+    button.onclick = () => download(record, form).catch((error) => explain(by('message'), error));
   }
   by('tools').querySelector('.label').hidden = record.state !== 'succeeded';
   by('again').hidden = !record.dataset;
@@ -380,10 +381,13 @@ function toolsOf(record) {
   };
 }
 
+function hasDraws({ kind, request: job }) { return kind === 'identification' && job.parameters.estimator !== 'paper'; }
+
 async function download(record, form) {
   const address = `/v1/jobs/${record.id}`, name = (record.labels.name ?? record.id).replace(/\.\w{1,5}$/, '').replace(/[^\w.-]+/g, '_');
   if (form === 'report') return save(`${name}.html`, await (await request(`${address}/report`)).blob());
   if (form === 'npz') return save(`${name}.npz`, await (await request(`${address}/result`, { headers: { Accept: 'application/x-npz' } })).blob());
+  if (form === 'draws') return save(`${name}-draws.npz`, await (await request(`${address}/draws`, { headers: { Accept: 'application/x-npz' } })).blob());
   const result = await request(`${address}/result`);
   return form === 'json' ? save(`${name}.json`, await result.blob()) : save(`${name}.csv`, new Blob([coefficients(await result.json())], { type: 'text/csv' }));
 }
