@@ -94,6 +94,59 @@ class NamedTerms(Document):
     """Terms of the diffusion, by pair of variables."""
 
 
+Bounds = Annotated[
+    dict[Term, Interval], Field(min_length=1, max_length=100, examples=[{"x^3": [None, 0.0]}])
+]
+"""Lowest and highest coefficient of each term; `null` means unbounded."""
+
+
+class CoefficientBounds(Document):
+    """Signs and bounds of coefficients, in the units of the data."""
+
+    drift: Annotated[
+        dict[Name, Bounds], Field(max_length=64, examples=[{"x": {"x^3": [None, 0.0]}}])
+    ] = {}
+    """Bounds of the drift's coefficients, by variable [state/time]."""
+    diffusion: Annotated[
+        dict[Name, Bounds], Field(max_length=100, examples=[{"x,x": {"x^2": [0.0, None]}}])
+    ] = {}
+    """Bounds of the diffusion's coefficients, by pair of variables [state²/time]."""
+
+    @model_validator(mode="after")
+    def _some_value_is_left(self) -> Self:
+        for what in ("drift", "diffusion"):
+            for component, bounds in getattr(self, what).items():
+                for term, (low, high) in bounds.items():
+                    if low is None and high is None:
+                        raise ValueError(f"{term} of {what} {component} has no bound")
+                    if low is not None and high is not None and not low < high:
+                        raise ValueError(
+                            f"the bounds of {term} of {what} {component} leave no value; for one "
+                            "value, give it in constraints.known"
+                        )
+        return self
+
+
+class Equality(KnownCoefficients):
+    """A linear equation: coefficients times the given factors sum to `equals`.
+
+    {"drift": {"x": {"y": 1}, "y": {"x": 1}}} says that y in the drift of x and x in that of y have
+    opposite coefficients.
+    """
+
+    equals: float = 0.0
+    """The sum, in the units of the data."""
+
+    @model_validator(mode="after")
+    def _has_factors(self) -> Self:
+        factors = [
+            f for part in (self.drift, self.diffusion) for t in part.values() for f in t.values()
+        ]
+        if not factors or not all(factors):
+            raise ValueError("an equality needs coefficients with factors that are not zero")
+        return self
+
+
 class Constraints(Document):
     """What is known about the model before the fit.
 
@@ -107,6 +160,56 @@ class Constraints(Document):
     """Terms that are part of the model, whatever the selection says."""
     excluded: NamedTerms = NamedTerms()
     """Terms that are no part of the model."""
+    bounds: CoefficientBounds = CoefficientBounds()
+    """Signs and bounds of coefficients of the drift and diffusion, where their terms are selected.
+    A term that cannot be zero within its bounds is required."""
+    equalities: Annotated[
+        tuple[Equality, ...],
+        Field(max_length=20, examples=[[{"drift": {"x": {"y": 1.0}, "y": {"x": 1.0}}}]]),
+    ] = ()
+    """Linear equations among coefficients. Their terms are required."""
+    odd: bool = False
+    """True if x → −x, of all variables together, leaves the dynamics as they are: the drift has odd
+    terms only, the diffusion even ones."""
+    gradient: bool = False
+    """True if the drift is the slope of a potential, b = −∂U, in any number of variables. U is
+    `model.potential` of the result."""
+    detailed_balance: bool = False
+    """True if the process is in detailed balance at a constant diffusion: b = −½ a ∂Φ, where Φ is
+    the potential over the temperature. The diffusion is then constant, and Φ is `model.potential`
+    of the result."""
+
+    @property
+    def joint(self) -> bool:
+        """Whether anything is known that is of first order only."""
+        return bool(
+            self.bounds != CoefficientBounds()
+            or self.equalities
+            or self.gradient
+            or self.detailed_balance
+        )
+
+    @model_validator(mode="after")
+    def _a_potential_has_terms_of_its_own(self) -> Self:
+        if self.gradient and self.detailed_balance:
+            raise ValueError("give either gradient or detailed_balance")
+        if not (self.gradient or self.detailed_balance):
+            return self
+        word = "gradient" if self.gradient else "detailed_balance"
+        for name in ("known", "required", "excluded", "bounds"):
+            if getattr(self, name).drift:
+                raise ValueError(f"{name}.drift cannot be combined with {word}")
+        if any(e.drift for e in self.equalities):
+            raise ValueError(f"equalities of the drift cannot be combined with {word}")
+        return self
+
+    @model_validator(mode="after")
+    def _bounds_and_equalities_are_of_different_components(self) -> Self:
+        for what in ("drift", "diffusion"):
+            for key in {k for e in self.equalities for k in getattr(e, what)}:
+                if key in getattr(self.bounds, what):
+                    raise ValueError(f"{what} {key} cannot have both bounds and equalities")
+        return self
 
     @property
     def any(self) -> bool:
@@ -118,16 +221,20 @@ class Constraints(Document):
         for what in ("drift", "diffusion"):
             groups = {
                 name: getattr(getattr(self, name), what)
-                for name in ("known", "required", "excluded")
+                for name in ("known", "excluded", "required", "bounds")
             }
             for component in {key for terms in groups.values() for key in terms}:
                 seen: dict[str, str] = {}
                 for name, terms in groups.items():
                     for term in terms.get(component, ()):
-                        if seen.setdefault(term, name) != name:
-                            raise ValueError(
-                                f"{term} of {what} {component} cannot be {seen[term]} and {name}"
-                            )
+                        if seen.setdefault(term, name) == name:
+                            continue
+                        if {seen[term], name} == {"required", "bounds"}:
+                            continue
+                        other = "have bounds" if name == "bounds" else f"be {name}"
+                        raise ValueError(
+                            f"{term} of {what} {component} cannot be {seen[term]} and {other}"
+                        )
         return self
 
 
@@ -191,6 +298,28 @@ class IdentificationParameters(Document):
             raise ValueError(
                 "the paper's Algorithm 1 cannot hold terms: leave constraints out, or set "
                 "estimator to efficient"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _joint_constraints_are_of_first_order(self) -> Self:
+        if self.constraints.joint and self.with_velocities:
+            raise ValueError(
+                "constraints.bounds, equalities, gradient and detailed_balance are for first-order "
+                "dynamics: leave them out, or set dynamics to first-order"
+            )
+        if self.constraints.detailed_balance and self.library.diffusion_degree:
+            raise ValueError(
+                "constraints.detailed_balance has a constant diffusion: leave "
+                "library.diffusion_degree out"
+            )
+        if self.diffusion_structure == "isotropic" and (
+            self.constraints.bounds.diffusion
+            or any(e.diffusion for e in self.constraints.equalities)
+        ):
+            raise ValueError(
+                "an isotropic diffusion is one component: bounds and equalities of the diffusion "
+                "need another diffusion_structure"
             )
         return self
 

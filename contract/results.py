@@ -83,6 +83,9 @@ class Term(Document):
     estimator gives none."""
     known: bool = False
     """True if the coefficient was given in `parameters.constraints`; it has no error."""
+    bound: bool = False
+    """True if the coefficient is at a bound of `parameters.constraints.bounds`. `std_error` is then
+    that of the free coefficient."""
 
 
 class FreeCoefficient(Document):
@@ -147,6 +150,36 @@ class Component(Document):
     (`GET /v1/jobs/{id}/draws`). Empty if the estimator gives no errors, and for a velocity."""
 
 
+class RestrictionTest(Document):
+    """Test of what was given of several coefficients, against the free fit."""
+
+    restriction: Literal["bounds", "equalities", "gradient", "detailed-balance"]
+    """What was given."""
+    components: tuple[str, ...]
+    """The components it is about: a variable for the drift, a pair for the diffusion."""
+    statistic: float
+    """Squared distance of the free fit from what was given, in standard errors."""
+    degrees_of_freedom: int | None = None
+    """Degrees of freedom of the χ² distribution; null for bounds, whose law is a mixture."""
+    p_value: float
+    """Probability of a larger statistic if what was given is true."""
+
+
+class Potential(Document):
+    """The potential that the drift was restricted to have."""
+
+    form: Literal["gradient", "detailed-balance"]
+    """`gradient`: b = −∂U. `detailed-balance`: b = −½ a ∂Φ with the constant diffusion a; the
+    stationary density is proportional to exp(−Φ)."""
+    expression: str
+    """The potential as a formula in the variables' symbols, with rounded coefficients and without
+    a constant [state²/time; Φ has no unit]."""
+    terms: tuple[Term, ...]
+    """Every candidate term of the potential."""
+    covariance: Values | None = None
+    """Covariance matrix of the coefficients of the selected terms."""
+
+
 class ColouredNoise(Document):
     """The model dx = f(x) dt + u dt, whose noise u is an Ornstein–Uhlenbeck process.
 
@@ -188,6 +221,10 @@ class Model(Document):
     that of the velocities [state²/time³]."""
     coloured_noise: ColouredNoise | None = None
     """Drift and noise, if `dynamics` is `coloured-noise`."""
+    potential: Potential | None = None
+    """Potential of the drift, if `constraints.gradient` or `detailed_balance` was set."""
+    restriction_tests: tuple[RestrictionTest, ...] = ()
+    """Tests of bounds that the free fit violates, and of equalities and the potential."""
     convention: str = "Itô; diffusion a = σσᵀ = 2D"
     """Definition of drift and diffusion."""
 

@@ -67,6 +67,15 @@ class RollingJob(DataJob):
         return self
 
     @model_validator(mode="after")
+    def _without_joint_constraints(self) -> Self:
+        if self.parameters.constraints.joint:
+            raise ValueError(
+                "windows are not fitted under constraints.bounds, equalities, gradient or "
+                "detailed_balance: leave them out"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _not_of_second_order(self) -> Self:
         if self.parameters.dynamics == "second-order":
             raise ValueError(

@@ -16,6 +16,9 @@ from grammar.names import as_written
 from grammar.spelling import harmonics_in_values, in_phases, renamed
 from grammar.terms import NotATerm, parse, variables_of, velocity_name
 
+KINDS_OF_CONSTRAINTS = ("known", "required", "excluded", "bounds")
+"""Fields of constraints that name components and terms."""
+
 J = TypeVar("J", bound=Job)
 D = TypeVar("D")
 
@@ -158,9 +161,13 @@ def _faults_of_constraints(
     constraints: Constraints, symbols: Symbols, periods: Mapping[str, float]
 ) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield the place and the fault of every word in constraints that names no variable."""
-    for kind, what in product(("known", "required", "excluded"), ("drift", "diffusion")):
-        for component, terms in getattr(getattr(constraints, kind), what).items():
-            place = ("constraints", kind, what, component)
+    parts: list[tuple[tuple[str, ...], Any]] = [
+        *(((kind,), getattr(constraints, kind)) for kind in KINDS_OF_CONSTRAINTS),
+        *((("equalities", str(i)), equality) for i, equality in enumerate(constraints.equalities)),
+    ]
+    for (kind, part), what in product(parts, ("drift", "diffusion")):
+        for component, terms in getattr(part, what).items():
+            place = ("constraints", *kind, what, component)
             try:
                 symbols.component(what, component)
             except UnknownWord as error:
@@ -170,24 +177,35 @@ def _faults_of_constraints(
                 try:
                     symbols.standard_term(term, periods)
                 except ValueError as error:
-                    yield (*place, term if kind == "known" else str(number)), str(error)
+                    named = isinstance(terms, Mapping)
+                    yield (*place, term if named else str(number)), str(error)
 
 
 def _constraints(given: Mapping[str, Any], symbols: Symbols, periods: Mapping[str, float]) -> Any:
     """Rename the variables in constraints."""
-    made: dict[str, Any] = {}
-    for kind, parts in given.items():
-        made[kind] = {
-            what: {
-                symbols.component(what, component): {
-                    symbols.standard_term(term, periods): value for term, value in terms.items()
-                }
-                if isinstance(terms, Mapping)
-                else tuple(symbols.standard_term(term, periods) for term in terms)
-                for component, terms in components.items()
+
+    def renamed_components(what: str, components: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            symbols.component(what, component): {
+                symbols.standard_term(term, periods): value for term, value in terms.items()
             }
-            for what, components in parts.items()
+            if isinstance(terms, Mapping)
+            else tuple(symbols.standard_term(term, periods) for term in terms)
+            for component, terms in components.items()
         }
+
+    def part(given: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            what: renamed_components(what, value) if what in ("drift", "diffusion") else value
+            for what, value in given.items()
+        }
+
+    made = dict(given)
+    for kind in KINDS_OF_CONSTRAINTS:
+        if kind in given:
+            made[kind] = part(given[kind])
+    if "equalities" in given:
+        made["equalities"] = tuple(part(equality) for equality in given["equalities"])
     return made
 
 

@@ -34,7 +34,7 @@ def identify(
     named = (
         settings.sampling_rule != "auto"
         or settings.diffusion_structure != "full"
-        or bool(settings.constraints)
+        or settings.restricted
     )
     auto = settings.dynamics == "auto"
     if settings.estimator != "paper" and settings.dynamics in ("auto", "second-order"):

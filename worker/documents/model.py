@@ -44,9 +44,34 @@ def model_of(
             key: _component(fit, periods, confidence) for key, fit in answer.diffusion.items()
         },
         order=answer.order,
+        potential=_potential(answer, periods, confidence),
+        restriction_tests=tuple(
+            written(
+                results.RestrictionTest,
+                test,
+                restriction=test.kind,
+                degrees_of_freedom=test.dof,
+            )
+            for test in answer.restrictions
+        ),
         coloured_noise=_coloured_noise(answer.coloured_noise, periods, confidence),
         periodic=periods,
         domain=parameters.domain,
+    )
+
+
+def _potential(
+    answer: IdentifiedModel, periods: Mapping[str, float], confidence: float
+) -> results.Potential | None:
+    if answer.potential is None:
+        return None
+    form, fit = answer.potential
+    component = _component(fit, periods, confidence)
+    return results.Potential(
+        form=form,
+        expression=component.expression,
+        terms=component.terms,
+        covariance=component.covariance,
     )
 
 
@@ -137,6 +162,7 @@ def _component(
             results.Term,
             t,
             term=t.name,
+            bound=t.at_bound,
             std_error=t.std_error or None,
             ci=_interval(t, confidence),
             z=t.value / t.std_error if t.std_error else None,
@@ -167,7 +193,7 @@ def _interval(term: TermFit, confidence: float) -> tuple[float, float] | None:
     """Return a coefficient's interval; none where there is no error, or it is zero at both ends."""
     if (term.active and not term.std_error) or not term.estimates:
         return None
-    low, high = confidence_interval(term.estimates, confidence, term.value)
+    low, high = confidence_interval(term.estimates, confidence, term.value, term.bounds)
     return (low, high) if term.active or low < high else None
 
 

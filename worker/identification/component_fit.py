@@ -30,6 +30,8 @@ class TermFit:
     probability   probability that the term belongs to the model
     estimates     estimates on all likely supports that have the term
     known         whether the coefficient was given
+    bounds        bounds that were given [data's units]
+    at_bound      whether the coefficient is at one of them
     """
 
     name: str
@@ -40,6 +42,8 @@ class TermFit:
     probability: float | None = None
     estimates: tuple[CoefficientEstimate, ...] = ()
     known: bool = False
+    bounds: tuple[float, float] = (-np.inf, np.inf)
+    at_bound: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,6 +131,7 @@ def component_of(
     factor   factor from internal units to the data's
     """
     estimate = selected.estimate
+    limits = {k: (low, high) for k, low, high in selected.bounds}
     terms = []
     for k, name in enumerate(library.names):
         estimates = tuple(_estimates_of(selected, k, factor))
@@ -143,10 +148,24 @@ def component_of(
             else float(estimate.robust_std_error[i] * factor)
         )
         value, error = float(estimate.raw[i] * factor), float(estimate.std_error[i] * factor)
-        known = k in selected.known
+        known, at_bound = k in selected.known, k in estimate.at_bound
         # It went through internal units: 0.8 came back as 0.7999999999999999.
-        value = float(f"{value:.15g}") if known else value
-        terms.append(TermFit(name, value, True, error, robust, probability, estimates, known))
+        value = float(f"{value:.15g}") if known or at_bound else value
+        low, high = limits.get(k, (-np.inf, np.inf))
+        terms.append(
+            TermFit(
+                name,
+                value,
+                True,
+                error,
+                robust,
+                probability,
+                estimates,
+                known,
+                (low * factor, high * factor),
+                at_bound,
+            )
+        )
     path = tuple(_entry(c, selected, library, factor) for c in selected.path)
     return ComponentFit(
         tuple(terms),
@@ -195,7 +214,7 @@ def _estimates_of(selected: Selected, term: int, factor: float) -> Iterator[Coef
             i = estimate.support.index(term)
             yield CoefficientEstimate(
                 alternative.weight,
-                float(estimate.raw[i] * factor),
+                float((estimate.raw if estimate.free is None else estimate.free)[i] * factor),
                 float(estimate.std_error[i] * abs(factor)),
                 0.0 if shift is None else float(shift.raw[i] * factor),
             )

@@ -23,9 +23,11 @@ from worker.identification.data.windows import Space
 from worker.identification.estimation.cell_equations import walk
 from worker.identification.estimation.discrepancy import Discrepancy, discrepancy_of
 from worker.identification.estimation.estimator import identify
-from worker.identification.estimation.fit import Fit
+from worker.identification.estimation.fit import Fit, Restriction
 from worker.identification.estimation.goodness_of_fit import Misfit, misfit_of
+from worker.identification.estimation.potential_terms import Form
 from worker.identification.estimation.problem import Problem, from_first
+from worker.identification.estimation.restrictions import restricted
 from worker.identification.estimation.setup import (
     Range,
     Settings,
@@ -33,7 +35,7 @@ from worker.identification.estimation.setup import (
     states_of,
     with_boundaries,
 )
-from worker.identification.findings.constraints import contradicted
+from worker.identification.findings.constraints import contradicted, restrictions_contradicted
 from worker.identification.findings.domain import reflecting_boundaries, unvisited_arcs
 from worker.identification.findings.finding import Finding
 from worker.identification.findings.fit import findings
@@ -150,6 +152,8 @@ class IdentifiedModel:
                       the record's own, or positions and velocities that were not recorded
     coverage          data under each kernel; None where there are no kernels
     coefficients      coefficients along the internal functions; None of the paper's estimator
+    restrictions      tests of what was given of several coefficients
+    potential         form and potential of the drift, where it was restricted to have one
     """
 
     drift: Mapping[str, ComponentFit]
@@ -170,6 +174,8 @@ class IdentifiedModel:
     coloured_noise: ColouredNoiseFit | None = None
     columns: tuple[int, ...] = ()
     coefficients: Coefficients | None = None
+    restrictions: tuple[Restriction, ...] = ()
+    potential: tuple[Form, ComponentFit] | None = None
 
     @property
     def n_recorded(self) -> int:
@@ -262,6 +268,7 @@ def _model_of_problem(problem: Problem, settings: Settings, n_draws: int) -> Ide
     fit = identify(problem, settings.sampling_rule, noise)
     if library.dimension == 1 or settings.sampling_rule == "auto":
         check_paths(fit)
+    fit = restricted(fit, problem)
     fit = with_scores(problem, fit)
     misfit = misfit_of(fit, problem)
     to_drift = space.units / space.time
@@ -279,7 +286,7 @@ def _model_of_problem(problem: Problem, settings: Settings, n_draws: int) -> Ide
             for (p, q), a in fit.diffusion.items()
         ),
     ]
-    choice = fit.choice
+    choice, potential = fit.choice, fit.potential
     return IdentifiedModel(
         drift={
             v: known_velocity(names[problem.velocities[p][0]], problem.velocities[p][1])
@@ -304,6 +311,7 @@ def _model_of_problem(problem: Problem, settings: Settings, n_draws: int) -> Ide
                 ],
                 library,
             ),
+            *restrictions_contradicted(fit.restrictions),
             *wrong_drift(misfit, names[0]),
         ),
         residuals=dict(zip(names, fit.residuals, strict=True)),
@@ -323,6 +331,20 @@ def _model_of_problem(problem: Problem, settings: Settings, n_draws: int) -> Ide
             library,
             {key: selected.estimate for key, selected, _ in components},
             {key: factor for key, _, factor in components},
+        ),
+        restrictions=fit.restrictions,
+        potential=None
+        if potential is None
+        else (
+            potential.form,
+            component_of(
+                potential.selected,
+                None,
+                potential.library,
+                problem.selection.method,
+                fit.rule.order,
+                potential.factor,
+            ),
         ),
     )
 

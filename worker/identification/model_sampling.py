@@ -60,11 +60,19 @@ def draw_models(
     generator = np.random.default_rng(seed)
     by_other = np.arange(count) % 2 == 1
     models, supports = [], np.zeros(count, np.int64)
+    joint: dict[int, tuple[Floats, NDArray[np.int64]]] = {}
     for selected in components:
         supports *= 1 + len(selected.alternatives)
-        normal = generator.standard_normal((count, len(selected.estimate.internal)))
+        shared = selected.joint
+        if shared is not None and shared.number in joint:
+            normal, order = joint[shared.number]
+            order = order if shared.same_supports else generator.permutation(count)
+        else:
+            normal = generator.standard_normal((count, selected.estimate.internal_factor.shape[1]))
+            order = generator.permutation(count)
+        if shared is not None:
+            joint[shared.number] = normal, order
         drawn = _around(selected.supports[0], normal, by_other)
-        order = generator.permutation(count)
         first = 0
         for number, alternative in enumerate(selected.alternatives, start=1):
             # The number of models is the weight's exact share, not a random one.
@@ -81,7 +89,8 @@ def _around(support: AlternativeSupport, normal: Floats, by_other: NDArray[np.bo
     drawn = support.estimate.internal + normal @ support.estimate.internal_factor.T
     if support.shift is not None:
         drawn[by_other] += support.shift.internal
-    return np.asarray(drawn)
+    half_spaces = support.estimate.half_spaces
+    return np.asarray(drawn if half_spaces is None else half_spaces.inside(drawn))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +110,10 @@ class CoefficientEstimate:
 
 
 def confidence_interval(
-    estimates: Sequence[CoefficientEstimate], confidence: float, value: float
+    estimates: Sequence[CoefficientEstimate],
+    confidence: float,
+    value: float,
+    bounds: tuple[float, float] = (-np.inf, np.inf),
 ) -> tuple[float, float]:
     """Return the central interval of a coefficient over supports and sampling rules, (M34), (M35).
 
@@ -114,6 +126,7 @@ def confidence_interval(
     estimates : estimates on the supports that have the term
     confidence : coverage of the interval, 0 to 1
     value : the estimate; 0 of a term that is not selected
+    bounds : known bounds of the coefficient, which cut the interval
     """
     table = np.array([(e.weight, e.value, e.std_error, e.shift) for e in estimates]).reshape(-1, 4)
     weight, middle, error, shift = table.T
@@ -133,4 +146,8 @@ def confidence_interval(
         wanted = share if share < at_zero else share - absent
         return float(brentq(lambda x: below(x) - wanted, low, high, xtol=1e-9 * error.min()))
 
-    return min(end((1 - confidence) / 2), value), max(end((1 + confidence) / 2), value)
+    lowest, highest = bounds
+    return (
+        min(max(end((1 - confidence) / 2), lowest), value),
+        max(min(end((1 + confidence) / 2), highest), value),
+    )

@@ -53,6 +53,9 @@ def recorded_velocity_model(
     """
     if settings.diffusion_structure == "isotropic" or settings.polynomial_degree < 1:
         return None
+    # The drift of a position is no slope of a potential.
+    if settings.potential is not None:
+        return None
     pairs = recorded_velocities(data, settings.periods_in(data.dimension))
     secants = [pair for pair in pairs if pair.source == "secants"]
     if secants:

@@ -1,6 +1,7 @@
 """Conversion of a job document's parameters into the core's values."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from contract.generator import AnalysisParameters, ModelTerms
 from contract.identification import Constraints, IdentificationParameters
 from grammar.terms import variable_name
 from worker.analysis import AnalysisSettings
-from worker.identification.estimation.setup import ComponentTerms, Settings
+from worker.identification.estimation.setup import ComponentTerms, Settings, Sum
 from worker.identification.selection.support_selection import Criterion
 from worker.identification.symbolic_process import SymbolicProcess, from_terms
 from worker.identification.symbolic_system import SymbolicSystem, field_from_terms
@@ -18,6 +19,7 @@ from worker.identification.symbolic_system import SymbolicSystem, field_from_ter
 def settings_of(parameters: IdentificationParameters) -> Settings:
     """Return the settings of an identification."""
     library, kernels, selection = parameters.library, parameters.kernels, parameters.selection
+    constraints = parameters.constraints
     return Settings(
         dynamics=parameters.dynamics,
         estimator=parameters.estimator,
@@ -34,23 +36,42 @@ def settings_of(parameters: IdentificationParameters) -> Settings:
         periods=parameters.periodic,
         seed=parameters.seed,
         constraints=_constraints_of(parameters.constraints),
+        sums=tuple(Sum({**e.drift, **e.diffusion}, e.equals) for e in constraints.equalities),
+        odd=constraints.odd,
+        potential="gradient"
+        if constraints.gradient
+        else "detailed-balance"
+        if constraints.detailed_balance
+        else None,
     )
 
 
 def _constraints_of(given: Constraints) -> dict[str, ComponentTerms]:
     """Return what is known of each component."""
-    parts = [(kind, getattr(given, kind)) for kind in ("known", "required", "excluded")]
+    parts = [(kind, getattr(given, kind)) for kind in ("known", "required", "excluded", "bounds")]
     components = {key for _, part in parts for key in (*part.drift, *part.diffusion)}
     return {
         key: ComponentTerms(
             **{
-                kind: (part.diffusion if "," in key else part.drift)[key]
+                kind: _values((part.diffusion if "," in key else part.drift)[key])
                 for kind, part in parts
                 if key in (part.diffusion if "," in key else part.drift)
             }
         )
         for key in sorted(components)
     }
+
+
+def _values(terms: Any) -> Any:
+    """Return bounds with infinite ends, and any other terms as they are."""
+    if not isinstance(terms, Mapping):
+        return terms
+    return {t: _ends(v) if isinstance(v, tuple) else v for t, v in terms.items()}
+
+
+def _ends(bounds: Interval) -> tuple[float, float]:
+    low, high = bounds
+    return (-np.inf if low is None else low, np.inf if high is None else high)
 
 
 OPTIONS = {
@@ -99,5 +120,4 @@ def process_of(model: ModelTerms) -> SymbolicProcess | SymbolicSystem:
 
 def bounds_of(domain: Mapping[str, Interval], variable: str) -> tuple[float, float]:
     """Return the bounds of a variable, infinite where open."""
-    low, high = domain.get(variable, (None, None))
-    return (-np.inf if low is None else low, np.inf if high is None else high)
+    return _ends(domain.get(variable, (None, None)))

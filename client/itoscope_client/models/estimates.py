@@ -85,6 +85,9 @@ class Term:
     ci: Ends | None = None
     z: float | None = None
     probability: float | None = None
+    known: bool = False
+    bound: bool = False
+    """Whether the coefficient is at a bound that was given."""
 
     @property
     def name(self) -> str:
@@ -134,7 +137,7 @@ def terms_of(document: Mapping[str, Any]) -> tuple[Term, ...]:
                     function, component, term["term"], term["value"], term["active"],
                     term.get("std_error"), term.get("robust_std_error"),
                     None if term.get("ci") is None else tuple(term["ci"]), term.get("z"),
-                    term.get("probability"),
+                    term.get("probability"), term.get("known", False), term.get("bound", False),
                 )
                 for term in contents["terms"]
             ]  # fmt: skip

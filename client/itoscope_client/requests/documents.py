@@ -88,6 +88,15 @@ class AnalysisParameters(TypedDict, total=False):
     domain) with reflecting boundaries, and label the result so. Default: false."""
 
 
+class CoefficientBounds(TypedDict, total=False):
+    """Signs and bounds of coefficients, in the units of the data."""
+
+    drift: Mapping[str, Mapping[str, Sequence[float | None]]]
+    """Bounds of the drift's coefficients, by variable [state/time]."""
+    diffusion: Mapping[str, Mapping[str, Sequence[float | None]]]
+    """Bounds of the diffusion's coefficients, by pair of variables [state²/time]."""
+
+
 class KnownCoefficients(TypedDict, total=False):
     """Coefficients that are known, in the units of the data."""
 
@@ -106,6 +115,21 @@ class NamedTerms(TypedDict, total=False):
     """Terms of the diffusion, by pair of variables."""
 
 
+class Equality(TypedDict, total=False):
+    """A linear equation: coefficients times the given factors sum to `equals`.
+
+    {"drift": {"x": {"y": 1}, "y": {"x": 1}}} says that y in the drift of x and x in that of y have
+    opposite coefficients.
+    """
+
+    drift: Mapping[str, Mapping[str, float]]
+    """Coefficients of the drift, by variable [state/time]."""
+    diffusion: Mapping[str, Mapping[str, float]]
+    """Coefficients of the diffusion, by pair of variables [state²/time]."""
+    equals: float
+    """The sum, in the units of the data. Default: 0.0."""
+
+
 class Constraints(TypedDict, total=False):
     """What is known about the model before the fit.
 
@@ -119,6 +143,21 @@ class Constraints(TypedDict, total=False):
     """Terms that are part of the model, whatever the selection says."""
     excluded: NamedTerms
     """Terms that are no part of the model."""
+    bounds: CoefficientBounds
+    """Signs and bounds of coefficients of the drift and diffusion, where their terms are selected.
+    A term that cannot be zero within its bounds is required."""
+    equalities: Sequence[Equality]
+    """Linear equations among coefficients. Their terms are required."""
+    odd: bool
+    """True if x → −x, of all variables together, leaves the dynamics as they are: the drift has odd
+    terms only, the diffusion even ones. Default: false."""
+    gradient: bool
+    """True if the drift is the slope of a potential, b = −∂U, in any number of variables. U is
+    `model.potential` of the result. Default: false."""
+    detailed_balance: bool
+    """True if the process is in detailed balance at a constant diffusion: b = −½ a ∂Φ, where Φ is
+    the potential over the temperature. The diffusion is then constant, and Φ is `model.potential`
+    of the result. Default: false."""
 
 
 class Webhook(TypedDict, total=False):

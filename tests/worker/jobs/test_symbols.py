@@ -29,9 +29,9 @@ from worker.jobs.problems import JobProblem
 
 ROOT = Path(__file__).resolve().parents[3]
 FOR_PROGRAMS = {
-    "code", "convention", "data", "dataset", "dataset_sha256", "equivalent", "instance", "job",
-    "method", "pointer", "sampling_rule", "support", "term", "time_unit", "title", "type",
-    "variable", "version",
+    "code", "components", "convention", "data", "dataset", "dataset_sha256", "equivalent",
+    "instance", "job", "method", "pointer", "sampling_rule", "support", "term", "time_unit",
+    "title", "type", "variable", "version",
 }  # fmt: skip
 """Text fields of results that hold codes, ids, units, or terms by standard names."""
 
@@ -83,6 +83,9 @@ def test_a_job_is_understood_in_both_words() -> None:
                         "known": {"drift": {y: {y: -1.0}}, "diffusion": {f"{x},{y}": {"1": 0.0}}},
                         "required": {"drift": {x: [f"sin({x})"]}},
                         "excluded": {"diffusion": {f"{y},{y}": [f"{y}^2"]}},
+                        "bounds": {"drift": {x: {f"cos({x})": [0.0, None]}}},
+                        "equalities": [{"diffusion": {f"{y},{y}": {y: 1.0}}, "equals": 2.0}],
+                        "odd": True,
                     },
                 },
                 "analysis": {
@@ -144,6 +147,8 @@ def test_a_word_that_may_be_two_variables_is_refused() -> None:
                 "constraints": {
                     "known": {"drift": {"w": {"v": 1.0}, "v": {"w": 1.0}}},
                     "excluded": {"diffusion": {"v": ["v"], "v,v": ["1", "w"]}},
+                    "bounds": {"diffusion": {"x_,x_": {"w^2": [None, 0.0]}}},
+                    "equalities": [{"drift": {"v": {"v": 1.0}, "w": {"v": 1.0}}}],
                 },
             },
         }
@@ -156,6 +161,8 @@ def test_a_word_that_may_be_two_variables_is_refused() -> None:
         ("constraints", "known", "drift", "v", "w"),
         ("constraints", "excluded", "diffusion", "v"),
         ("constraints", "excluded", "diffusion", "v,v", "1"),
+        ("constraints", "bounds", "diffusion", "x_,x_", "w^2"),
+        ("constraints", "equalities", "0", "drift", "w"),
     }
 
 

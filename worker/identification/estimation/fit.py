@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,8 @@ from grammar.terms import variable_name
 from worker.identification.checks.markov_tests import ScoreTests
 from worker.identification.checks.residuals import ResidualMoments
 from worker.identification.checks.trajectory_tests import TrajectoryTests
+from worker.identification.data.library import Library
+from worker.identification.estimation.potential_terms import Form
 from worker.identification.selection.kernel_scores import KernelChoice
 from worker.identification.selection.support_selection import Selected
 from worker.identification.sums.instruments import Instruments
@@ -21,6 +23,44 @@ from worker.identification.sums.window_products import Pair
 from worker.identification.sums.window_statistics import Sample
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Restriction:
+    """Test of what was given of several coefficients, against the free fit.
+
+    kind        `bounds`, `equalities`, `gradient` or `detailed-balance`
+    components  components it is about, by name
+    given       what was given, in words
+    free        what the free fit says instead, in words
+    dof         degrees of freedom of χ²; None for a mixture of several
+    p_value     probability of a larger statistic if what was given is true
+    """
+
+    kind: Literal["bounds", "equalities", "gradient", "detailed-balance"]
+    components: tuple[str, ...]
+    given: str
+    free: str
+    statistic: float
+    dof: int | None
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Potential:
+    """Potential of the drift.
+
+    form       `gradient` or `detailed-balance`
+    library    its terms
+    selected   its estimate
+    factor     factor from internal units to the data's
+    """
+
+    form: Form
+    library: Library
+    selected: Selected
+    factor: float
+
 
 Coarse = tuple[Sequence[Floats | None], Mapping[Pair, Floats | None]]
 """Raw coefficients on given supports: the drift's by variable, the diffusion's by pair."""
@@ -88,6 +128,8 @@ class Fit(Solution):
     sample           some of the windows of several variables
     coarse_step      whether the trapezoid's own error exceeded the statistical one; it is removed
     trajectories     tests whether trajectories differ, by variable; empty where there is one
+    restrictions     tests of what was given of several coefficients
+    potential        potential of the drift, where it was restricted to have one
     equations        equations of all components, of type `components.Equations`
     covariances      covariances of their noise
     """
@@ -112,6 +154,8 @@ class Fit(Solution):
     sample: Sample | None = None
     coarse_step: bool = False
     trajectories: tuple[TrajectoryTests, ...] = ()
+    restrictions: tuple[Restriction, ...] = ()
+    potential: Potential | None = None
     equations: Any = None
     covariances: Any = None
 

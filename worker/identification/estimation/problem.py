@@ -12,6 +12,7 @@ from worker.identification.checks.reflecting_boundaries import NO_WALLS, Walls
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Integers, Scales, Trajectories
 from worker.identification.data.windows import Space
+from worker.identification.estimation.potential_terms import PotentialTerms
 from worker.identification.selection.best_subset import Estimate
 from worker.identification.selection.constraints import FREE, Constraint
 from worker.identification.selection.explosion import NO_ENDS, OpenEnds
@@ -77,6 +78,17 @@ def _tell_nobody(what: str) -> None:
     """Ignore progress, for callers that follow none."""
 
 
+@dataclass(frozen=True, slots=True)
+class Equality:
+    """Linear equation among coefficients: Σ factor · coefficient = value, in the data's units.
+
+    terms   component, position of the term in the library, and factor
+    """
+
+    terms: tuple[tuple[str, int, float], ...]
+    value: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
     """Everything a fit needs besides the sampling rule.
@@ -91,6 +103,8 @@ class Problem:
                        data's units
     diffusion_degree   highest total degree of the diffusion's terms; None: all terms of the library
     constraints        what is known of the terms of a component, by its name: `x` or `x,y`
+    equalities         linear equations among coefficients
+    form               terms of the potential that the drift has; None: it may have none
     longest_step       step beyond which increments are left out [time]
     least_step         least step to which the samples were thinned; 0: not thinned [time]
     informative        whether the sampling interval depends on the state (informative sampling);
@@ -125,6 +139,14 @@ class Problem:
     tell: Callable[[str], None] = _tell_nobody
     velocities: Mapping[int, tuple[int, float]] = field(default_factory=dict)
     constraints: Mapping[str, Constraint] = field(default_factory=dict)
+    equalities: tuple[Equality, ...] = ()
+    form: PotentialTerms | None = None
+
+    def unit_of(self, component: str) -> float:
+        """Return the factor of a component, `x` or `x,y`, from internal units to the data's."""
+        names, units = self.library.variables, self.space.units
+        places = [names.index(name) for name in component.split(",")]
+        return float(np.prod([units[p] for p in places]) / self.space.time)
 
     def of_drift(self, p: int) -> Constraint:
         """Return what is known of the drift of variable p."""

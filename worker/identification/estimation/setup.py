@@ -16,6 +16,7 @@ from worker.identification.data.preconditions import (
     check_unwrapped,
     check_values,
 )
+from worker.identification.data.terms import evaluate
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.data.windows import Coordinates, Space, measure_space
 from worker.identification.errors import (
@@ -25,7 +26,8 @@ from worker.identification.errors import (
 )
 from worker.identification.estimation.kernel_choice import choose_instruments
 from worker.identification.estimation.noise_correction import NoiseHandling
-from worker.identification.estimation.problem import Problem, Structure, make_grid
+from worker.identification.estimation.potential_terms import Form, potential_terms
+from worker.identification.estimation.problem import Equality, Problem, Structure, make_grid
 from worker.identification.selection.constraints import Constraint
 from worker.identification.selection.explosion import OpenEnds
 from worker.identification.selection.support_selection import BIC, Criterion
@@ -48,12 +50,31 @@ class ComponentTerms:
     required   terms that stay
     excluded   terms that are not considered
     only       whether there are no terms besides the known and required ones
+    bounds     lowest and highest coefficient of terms [data's units]
     """
 
     known: Mapping[str, float] = field(default_factory=dict)
     required: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     only: bool = False
+    bounds: Mapping[str, Range] = field(default_factory=dict)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Terms that are known, required, or have bounds."""
+        return (*self.known, *self.required, *self.bounds)
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Linear combination of coefficients that is known.
+
+    factors   factors of the coefficients, by component and term
+    value     what their sum is [data's units]
+    """
+
+    factors: Mapping[str, Mapping[str, float]]
+    value: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +88,10 @@ class Settings:
     bounds         ends of the domain, by variable [state]
     periods        periods of angles, by variable [state]
     constraints    what is known of a component, by its name: `x` or `x,y`
+    sums           linear combinations of coefficients that are known
+    odd            whether x → −x leaves the dynamics as they are: drift odd, diffusion even
+    potential      whether the drift is the slope of a potential, b = −∂U, or in detailed balance
+                   at a constant diffusion, b = −½ a ∂Φ; None: it need not be
     coordinates    internal coordinates; None: measured from the data
     """
 
@@ -88,13 +113,22 @@ class Settings:
     periods: Mapping[str, float] = field(default_factory=dict)
     seed: int = 0
     constraints: Mapping[str, ComponentTerms] = field(default_factory=dict)
+    sums: tuple[Sum, ...] = ()
+    odd: bool = False
+    potential: Form | None = None
     coordinates: Coordinates | None = None
 
     @property
     def candidates(self) -> tuple[str, ...]:
-        """Terms besides polynomials and harmonics: those asked for, known and required."""
-        named = [t for c in self.constraints.values() for t in (*c.known, *c.required)]
-        return tuple(dict.fromkeys((*self.extra_terms, *named)))
+        """Terms besides polynomials and harmonics: those that are named anywhere."""
+        named = [t for c in self.constraints.values() for t in c.named]
+        summed = [t for s in self.sums for terms in s.factors.values() for t in terms]
+        return tuple(dict.fromkeys((*self.extra_terms, *named, *summed)))
+
+    @property
+    def restricted(self) -> bool:
+        """Whether anything is known of the coefficients."""
+        return bool(self.constraints or self.sums or self.odd or self.potential)
 
     def bounds_in(self, dimension: int) -> tuple[Range, ...]:
         """Return the ends of every variable's domain, infinite where open."""
@@ -128,9 +162,9 @@ def problem_of(
     check_independent(data)
     periods = settings.periods_in(data.dimension)
     space = measure_space(data, periods)
-    space = space.at_rest([velocity for velocity, _ in velocities.values()])
     if settings.coordinates is not None:
         space = space.with_coordinates(settings.coordinates)
+    space = space.at_rest([velocity for velocity, _ in velocities.values()])
     check_unwrapped(data, space)
     _check_samples(data, space)
     report(0.15, "identifying", "summing over the increments")
@@ -147,6 +181,9 @@ def problem_of(
     constraints = constraints_of(
         settings, library, space.units / space.time, np.outer(space.units, space.units) / space.time
     )
+    form = settings.potential and potential_terms(settings.potential, library, settings.candidates)
+    degree = 0 if settings.potential == "detailed-balance" else settings.diffusion_degree
+    equalities = equalities_of(settings, library)
     count = settings.kernel_count or DEFAULT_COUNT
     if data.dimension == 1:
         (scales,), (period,) = space.scales, periods
@@ -161,9 +198,11 @@ def problem_of(
             kernels,
             settings.criterion,
             "full",
-            settings.diffusion_degree,
+            degree,
             summing=summing,
             constraints=constraints,
+            equalities=equalities,
+            form=form,
         )
         if settings.kernel_count is not None:
             return problem
@@ -175,7 +214,7 @@ def problem_of(
     def instruments(count: int) -> Instruments:
         made = make_instruments(y, library, periods, count=count, bandwidth=settings.bandwidth)
         # With the same noise everywhere a far sample deserves the weight a polynomial gives it.
-        return replace(made, tapered=settings.diffusion_degree != 0)
+        return replace(made, tapered=degree != 0)
 
     problem = Problem(
         data,
@@ -184,11 +223,13 @@ def problem_of(
         instruments(count),
         settings.criterion,
         settings.diffusion_structure,
-        settings.diffusion_degree,
+        degree,
         summing=summing,
         tell=creeping(report),
         velocities=velocities,
         constraints=constraints,
+        equalities=equalities,
+        form=form,
     )
     return (
         problem if settings.kernel_count is not None else choose_instruments(problem, instruments)
@@ -213,31 +254,92 @@ def constraints_of(
     for p, q in pairs_of(len(names)):
         factors[f"{names[p]},{names[q]}"] = float(to_diffusion[p, q])
     out = {}
-    for component, terms in settings.constraints.items():
+    given = dict(settings.constraints)
+    for component in {key for s in settings.sums for key in s.factors} | (
+        set(factors) if settings.odd else set()
+    ):
+        given.setdefault(component, ComponentTerms())
+    for component, terms in given.items():
         if component not in factors:
             raise InvalidLibrary(
                 f"Nothing can be known of component {component}: it is not estimated. Components "
                 f"are {', '.join(factors)}."
             )
-        place = {text: library.position(text) for text in (*terms.known, *terms.required)}
+        summed = {text for s in settings.sums for text in s.factors.get(component, ())}
+        place = {text: library.position(text) for text in (*terms.named, *summed)}
         highest = settings.diffusion_degree if "," in component else None
         for text, k in place.items():
             degree = library.degrees[k]
             if highest is not None and (degree is None or degree > highest):
                 raise InvalidLibrary(
-                    f"The term {text} of the diffusion {component} is known or required, and "
-                    f"library.diffusion_degree is {highest}. Raise it, or leave it out."
+                    f"The term {text} of the diffusion {component} is named in the constraints, "
+                    f"and library.diffusion_degree is {highest}. Raise it, or leave it out."
                 )
-        excluded = (library.find(text) for text in terms.excluded)
+        excluded = {library.find(text) for text in terms.excluded}
+        if settings.odd:
+            excluded |= _of_wrong_parity(component, library, {place[t] for t in terms.named})
+        # Zero is no value of such a coefficient.
+        away = {text for text, (low, high) in terms.bounds.items() if not low <= 0 <= high}
+        required = {*terms.required, *away, *(summed - set(terms.known))}
         out[component] = Constraint(
             candidates=() if terms.only else None,
-            required=tuple(sorted(place[text] for text in terms.required)),
+            required=tuple(sorted(place[text] for text in required)),
             excluded=tuple(sorted(k for k in excluded if k is not None)),
+            bounds=tuple(
+                sorted(
+                    (place[text], low / factors[component], high / factors[component])
+                    for text, (low, high) in terms.bounds.items()
+                )
+            ),
             known=tuple(
                 sorted((place[text], c / factors[component]) for text, c in terms.known.items())
             ),
         )
     return out
+
+
+def _of_wrong_parity(component: str, library: Library, named: set[int]) -> set[int]:
+    """Return the terms that a drift that is odd, or a diffusion that is even, does not have.
+
+    Raises InvalidLibrary where something else is known of such a term.
+    """
+    y = np.random.default_rng(0).uniform(-1, 1, (16, library.dimension)) * library.units
+    wanted = 1.0 if "," in component else -1.0
+    with np.errstate(all="ignore"):
+        mirrored = [
+            evaluate(tree, {name: sign * y[:, i] for i, name in enumerate(library.variables)})
+            for tree in library.trees
+            for sign in (1.0, -1.0)
+        ]
+    wrong = set[int]()
+    for k in range(library.size):
+        here, there = (np.broadcast_to(v, len(y)) for v in mirrored[2 * k : 2 * k + 2])
+        if not np.allclose(there, wanted * here, rtol=1e-9, atol=0, equal_nan=False):
+            wrong.add(k)
+    if wrong & named:
+        texts = ", ".join(library.names[k] for k in sorted(wrong & named))
+        parity = "even" if "," in component else "odd"
+        raise InvalidLibrary(
+            f"Something is known of {texts} in {component}, and constraints.odd leaves it "
+            f"{parity} terms only.",
+            hints=("Leave out constraints.odd, or what is known of this term.",),
+        )
+    return wrong
+
+
+def equalities_of(settings: Settings, library: Library) -> tuple[Equality, ...]:
+    """Find the terms of the known sums in a library."""
+    return tuple(
+        Equality(
+            tuple(
+                (component, library.position(text), factor)
+                for component, terms in s.factors.items()
+                for text, factor in terms.items()
+            ),
+            s.value,
+        )
+        for s in settings.sums
+    )
 
 
 def with_boundaries(problem: Problem, bounds: Sequence[Range]) -> Problem:

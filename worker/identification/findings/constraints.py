@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from worker.identification.data.library import Library
+from worker.identification.estimation.fit import Restriction
 from worker.identification.findings.finding import Finding
 from worker.identification.selection.support_selection import Selected
 
@@ -37,4 +38,21 @@ def contradicted(
             f"terms are free, {apart}. Check the units of the given coefficients, or leave the "
             "terms out of parameters.constraints.",
             {"component": name, "p_value": test.p_value},
+        )
+
+
+def restrictions_contradicted(tests: Iterable[Restriction]) -> Iterator[Finding]:
+    """Warn where the data contradict what was given of several coefficients."""
+    for test in tests:
+        if not test.p_value < CONTRADICTED:
+            continue
+        yield Finding(
+            "constraint-contradicted",
+            f"The data contradict the {test.given} (p = {test.p_value:.1g}): without it, "
+            f"{test.free}. Check it, or leave it out of parameters.constraints.",
+            {
+                "restriction": test.kind,
+                "components": list(test.components),
+                "p_value": test.p_value,
+            },
         )

@@ -14,6 +14,7 @@ from worker.identification.regression import (
     wider_root,
 )
 from worker.identification.selection.explosion import NO_ENDS, OpenEnds, explodes, may_explode
+from worker.identification.selection.half_spaces import HalfSpaces
 from worker.identification.selection.log_likelihood_gains import (
     Gains,
     Level,
@@ -266,6 +267,9 @@ class Estimate:
     std_error           (k,) standard errors of raw by the model
     robust_std_error    (k,) standard errors of raw from the blocks, or None
     covariance          (k, k) covariance of raw, with the blocks' as in `internal_factor`
+    half_spaces         bounds of the coefficients, for models drawn around the estimate; or None
+    free                (k,) raw, with the bounded terms as they are without their bounds; None: raw
+    at_bound            terms whose coefficient is at a bound
     """
 
     support: Support
@@ -275,6 +279,9 @@ class Estimate:
     std_error: Floats
     robust_std_error: Floats | None
     covariance: Floats
+    half_spaces: HalfSpaces | None = None
+    free: Floats | None = None
+    at_bound: Support = ()
 
 
 def estimate_on(equations: NormalEquations, library: Library, support: Support) -> Estimate | None:

@@ -34,6 +34,7 @@ class Constraint:
     required    terms that stay whatever they gain
     excluded    terms that are not considered
     known       terms at a value, each with its raw coefficient in internal units
+    bounds      terms with the lowest and highest raw coefficient, internal units
     """
 
     degree: int | None = None
@@ -41,6 +42,7 @@ class Constraint:
     required: Support = ()
     excluded: Support = ()
     known: tuple[tuple[int, float], ...] = ()
+    bounds: tuple[tuple[int, float, float], ...] = ()
 
     @property
     def names_terms(self) -> bool:

@@ -127,6 +127,18 @@ class WaldTest:
     p_value: float
 
 
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """Components whose coefficients are estimated together, and whose models are drawn together.
+
+    number          number of the group, which its components share
+    same_supports   whether the components have the same alternatives, in the same order
+    """
+
+    number: int
+    same_supports: bool = False
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Selected:
     """Estimate of a component on its support.
@@ -139,6 +151,8 @@ class Selected:
                      probability is this one's
     known            terms whose coefficients are known, and have no error
     test             test of known and excluded terms; None without any
+    joint            components that are estimated together with this one; None: none
+    bounds           terms with their lowest and highest raw coefficient
     """
 
     estimate: Estimate
@@ -149,6 +163,8 @@ class Selected:
     alternatives: tuple[AlternativeSupport, ...] = ()
     known: Support = ()
     test: WaldTest | None = None
+    joint: Joint | None = None
+    bounds: tuple[tuple[int, float, float], ...] = ()
 
     @property
     def supports(self) -> tuple[AlternativeSupport, ...]:
