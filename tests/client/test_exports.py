@@ -225,6 +225,34 @@ def test_parentheses_stand_where_the_tree_has_another_order(language: Any, text:
     assert value == pytest.approx(eval(text.replace("^", "**"), {}, {"x": 1.7, "y": 0.6}), 1e-15)
 
 
+def test_what_drives_a_model_is_an_argument(tmp_path: Path) -> None:
+    terms = {"x": -1.0, "u*x": 0.5, "sin(2*pi*t/5)": 2.0, "t": 0.1}
+    driven = result({"x": terms}, {"x,x": {"1": 0.3, "u^2": 0.2}})
+    driven["model"] |= {"symbols": {"u": "double"}, "inputs": {"u": 0.0, "t": 0.0}}
+    driven["model"]["drift"]["x"]["expression"] = ""
+    x, u, t = 0.7, 1.3, 2.1
+    b = -x + 0.5 * u * x + 2 * math.sin(2 * math.pi * t / 5) + 0.1 * t
+    a = 0.3 + 0.2 * u**2
+    model = Model(driven)
+    scope: dict[str, Any] = {}
+    exec(compile(model.export("python"), "exported.py", "exec"), scope)
+    at = np.array([x, x])
+    assert scope["drift"](at, u, t) == pytest.approx(np.array([b, b]), rel=1e-12)
+    assert scope["diffusion"](at, u, t) == pytest.approx(np.array([a, a]), rel=1e-12)
+    assert scope["noise"](at, u, t) ** 2 == pytest.approx(np.array([a, a]), rel=1e-12)
+    # Where its word is the language's own, it has its standard name.
+    (tmp_path / "model.c").write_text(model.export("c"))
+    assert "void drift(const double *state, double u, double t, double *out)" in model.export("c")
+    assert "vector drift(vector state, real double, real t) {" in model.export("stan")
+    assert "    double = p[1]\n" in model.export("julia")
+    assert "function diffusion(state, p, t)" in model.export("julia")
+    assert '(x, double, t) = sp.symbols(("x", "double", "t"), real=True)' in model.export("sympy")
+    compiler = shutil.which("cc")
+    if compiler is not None:
+        arguments = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-c", "model.c"]
+        subprocess.run([compiler, *arguments], cwd=tmp_path, check=True)
+
+
 def test_every_format_is_written_and_another_one_is_refused() -> None:
     model = MODELS["one variable"]
     assert all(model.export(language) for language in FORMATS)

@@ -1,6 +1,6 @@
 """A model's drift and diffusion as source text of other programs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,6 +10,8 @@ from itoscope_client.models.languages import JULIA, PYTHON, STAN, SYMPY, C, Lang
 from itoscope_client.models.process import summands_of
 from itoscope_client.models.terms import variables_of
 
+TIME = "t"
+"""The time in the terms of a forced model."""
 Format = Literal["python", "sympy", "julia", "stan", "c", "latex"]
 
 
@@ -19,15 +21,17 @@ class _Source:
 
     header      lines of comment
     variables   names in the language
+    driving     names of what drives the variables: inputs, and the time t
     drift       expression of each component
     diffusion   expressions of the tensor by rows
-    constant    whether each of `drift` and then of the tensor's rows names no variable
+    constant    whether each expression names no variable
     noisy       indices of the variables that have noise
     diagonal    whether only the tensor's diagonal has terms
     """
 
     header: str
     variables: tuple[str, ...]
+    driving: tuple[str, ...]
     drift: tuple[str, ...]
     diffusion: tuple[tuple[str, ...], ...]
     constant: Mapping[str, bool]
@@ -48,36 +52,51 @@ def exported(model: ModelDocument, language: Format) -> str:
 def _source(model: ModelDocument, language: Language) -> _Source:
     document = model.in_symbols["model"]
     variables = model.variables
-    names = dict(zip(variables, variables, strict=True))
-    if not all(language.allows(name) for name in variables):
-        # Standard names are legal everywhere; a mixture of both could name two variables alike.
-        names = dict(zip(variables, model.document["model"]["drift"], strict=True))
-    for name in names.values():
-        if not language.allows(name):
-            raise ValueError(f"the variable {name!r} has a name that the language does not allow")
+    drift = [summands_of(document["drift"][name]) for name in variables]
     totals: dict[tuple[int, int], Total] = {}
     for pair, part in document["diffusion"].items():
         i, j = sorted(variables.index(name.strip()) for name in pair.split(","))
         totals[i, j] = summands_of(part)
+    trees = [tree for total in (*drift, *totals.values()) for _, tree in total]
+    further = frozenset().union(*map(variables_of, trees)) - set(variables)
+    driving = sorted(further, key=lambda name: (name == TIME, name))
+    names = _names(model, language, (*variables, *driving))
     d = range(len(variables))
-    drift = [summands_of(document["drift"][name]) for name in variables]
     tensor = [[totals.get((min(i, j), max(i, j)), ()) for j in d] for i in d]
     written = {}
 
     def text(total: Total) -> str:
         line = language.total(total, names)
-        written[line] = not any(variables_of(tree) for _, tree in total)
+        written[line] = not any(variables_of(tree) & set(variables) for _, tree in total)
         return line
 
     return _Source(
         _header(model, language, names),
-        tuple(names.values()),
+        tuple(names[name] for name in variables),
+        tuple(names[name] for name in driving),
         tuple(text(total) for total in drift),
         tuple(tuple(text(total) for total in row) for row in tensor),
         written,
         tuple(i for i in d if tensor[i][i]),
         not any(tensor[i][j] for i in d for j in d if i != j),
     )
+
+
+def _names(model: ModelDocument, language: Language, symbols: Sequence[str]) -> dict[str, str]:
+    """Return the word in a language of each variable, and of what drives them.
+
+    They are the file's, or all of them standard names where the language does not allow one: a
+    mixture of both could name two variables alike. Raises ValueError where it allows neither.
+    """
+    standard = {
+        **{symbol: name for name, symbol in model.document["model"].get("symbols", {}).items()},
+        **dict(zip(model.variables, model.document["model"]["drift"], strict=True)),
+    }
+    same = {symbol: symbol for symbol in symbols}
+    for names in (same, {symbol: standard.get(symbol, symbol) for symbol in symbols}):
+        if all(language.allows(name) or symbol == TIME for symbol, name in names.items()):
+            return names
+    raise ValueError(f"a variable among {symbols} has a name that the language does not allow")
 
 
 def _header(model: ModelDocument, language: Language, names: Mapping[str, str]) -> str:
@@ -108,6 +127,7 @@ def _python(source: _Source) -> str:
         return f"np.full_like({first}, {text})" if source.constant[text] else text
 
     one = len(source.variables) == 1
+    more = "".join(f", {name}" for name in source.driving)
     where = "of any shape" if one else f"(…, {len(source.variables)})"
     unpack = (
         f"{first} = np.asarray(state, dtype=float)"
@@ -117,7 +137,7 @@ def _python(source: _Source) -> str:
     if one:
         drift = f"    return {array(source.drift[0])}\n"
         diffusion = f"    return {array(source.diffusion[0][0])}\n"
-        noise = "    return np.sqrt(diffusion(state))\n"
+        noise = f"    return np.sqrt(diffusion(state{more}))\n"
     else:
         parts = _indented([f"{array(text)}," for text in source.drift], " " * 8)
         drift = f"    out = [\n{parts}    ]\n    return np.stack(out, axis=-1)\n"
@@ -130,25 +150,26 @@ def _python(source: _Source) -> str:
         )
         # A variable without noise, as a position of second order, has a row of zeros.
         noise = (
-            "    values, vectors = np.linalg.eigh(diffusion(state))\n"
+            f"    values, vectors = np.linalg.eigh(diffusion(state{more}))\n"
             "    values[np.abs(values) <= 1e-12 * values[..., -1:]] = 0.0\n"
             "    return vectors * np.sqrt(values)[..., None, :]\n"
         )
     return (
         f"{source.header}\nimport numpy as np\n\nVARIABLES = {source.variables!r}\n\n\n"
-        f'def drift(state):\n    """Return the drift b at states {where}."""\n'
+        f'def drift(state{more}):\n    """Return the drift b at states {where}."""\n'
         f"    {unpack}\n{drift}\n\n"
-        f'def diffusion(state):\n    """Return the diffusion a at states {where}."""\n'
+        f'def diffusion(state{more}):\n    """Return the diffusion a at states {where}."""\n'
         f"    {unpack}\n{diffusion}\n\n"
-        'def noise(state):\n    """Return a square root s of the diffusion, a = s s^T, at states; '
-        f'NaN where it has none."""\n{noise}'
+        f'def noise(state{more}):\n    """Return a square root s of the diffusion, a = s s^T, at '
+        f'states; NaN where it has none."""\n{noise}'
     )
 
 
 def _sympy(source: _Source) -> str:
-    one = "," if len(source.variables) == 1 else ""
-    names = ", ".join(source.variables) + one
-    words = ", ".join(f'"{name}"' for name in source.variables) + one
+    symbols = (*source.variables, *source.driving)
+    one = "," if len(symbols) == 1 else ""
+    names = ", ".join(symbols) + one
+    words = ", ".join(f'"{name}"' for name in symbols) + one
     drift = _indented([f"{text}," for text in source.drift], "    ")
     rows = _indented([f"[{', '.join(row)}]," for row in source.diffusion], "    ")
     return (
@@ -160,7 +181,13 @@ def _sympy(source: _Source) -> str:
 
 def _julia(source: _Source) -> str:
     d, m = len(source.variables), len(source.noisy)
-    unpack = _indented([f"{x} = state[{i}]" for i, x in enumerate(source.variables, 1)], "    ")
+    # Inputs are the parameters p of the problem, in the order of their names.
+    inputs = [name for name in source.driving if name != TIME]
+    parts = [f"{x} = state[{i}]" for i, x in enumerate(source.variables, 1)]
+    parts += [f"{u} = p[{i}]" for i, u in enumerate(inputs, 1)]
+    unpack = _indented(parts, "    ")
+    more = ", p, t" if source.driving else ""
+    given = f", [{', '.join(inputs)}]" if inputs else ""
     drift = [f"out[{i}] = {text}" for i, text in enumerate(source.drift, start=1)]
     tensor = [
         f"out[{i}, {j}] = {text}"
@@ -174,18 +201,16 @@ def _julia(source: _Source) -> str:
         prototype = ""
     else:
         noisy = f"[{', '.join(str(i + 1) for i in source.noisy)}]"
-        noise = (
-            "    fill!(out, 0.0)\n"
-            f"    out[{noisy}, :] = cholesky(Symmetric(diffusion(state)[{noisy}, {noisy}])).L\n"
-        )
+        block = f"diffusion(state{more})[{noisy}, {noisy}]"
+        noise = f"    fill!(out, 0.0)\n    out[{noisy}, :] = cholesky(Symmetric({block})).L\n"
         prototype = f", noise_rate_prototype = zeros({d}, {m})"
     return (
         f"{source.header}#\n# using StochasticDiffEq\n"
-        f"# problem = SDEProblem(drift!, noise!, fill(0.1, {d}), (0.0, 10.0){prototype})\n"
+        f"# problem = SDEProblem(drift!, noise!, fill(0.1, {d}), (0.0, 10.0){given}{prototype})\n"
         "# solution = solve(problem, EM(), dt = 1e-3)\n\nusing LinearAlgebra\n\n"
         f"function drift!(out, state, p, t)\n{unpack}{_indented(drift, '    ')}"
         "    return nothing\nend\n\n"
-        f"function diffusion(state)\n{unpack}    out = zeros({d}, {d})\n"
+        f"function diffusion(state{more})\n{unpack}    out = zeros({d}, {d})\n"
         f"{_indented(tensor, '    ')}    return out\nend\n\n"
         f"function noise!(out, state, p, t)\n{noise}    return nothing\nend\n"
     )
@@ -201,11 +226,13 @@ def _stan(source: _Source) -> str:
         for j, text in enumerate(row, start=1)
     ]
     by = " " * 4
+    more = "".join(f", real {name}" for name in source.driving)
     return (
         f"{source.header}functions {{\n"
-        f"  vector drift(vector state) {{\n{_indented(unpack, by)}    vector[{d}] out;\n"
+        f"  vector drift(vector state{more}) {{\n{_indented(unpack, by)}    vector[{d}] out;\n"
         f"{_indented(drift, by)}    return out;\n  }}\n\n"
-        f"  matrix diffusion(vector state) {{\n{_indented(unpack, by)}    matrix[{d}, {d}] out;\n"
+        f"  matrix diffusion(vector state{more}) {{\n{_indented(unpack, by)}"
+        f"    matrix[{d}, {d}] out;\n"
         f"{_indented(tensor, by)}    return out;\n  }}\n}}\n"
     )
 
@@ -222,13 +249,15 @@ def _c(source: _Source) -> str:
         for j, text in enumerate(row)
     ]
     by = " " * 4
+    more = "".join(f"double {name}, " for name in source.driving)
+    unpack += [f"(void){name};" for name in source.driving]
     return (
         f"{source.header}\n#include <math.h>\n\n"
         f"// The drift b; state and out have the length {d}.\n"
-        f"void drift(const double *state, double *out)\n{{\n{_indented(unpack, by)}"
+        f"void drift(const double *state, {more}double *out)\n{{\n{_indented(unpack, by)}"
         f"{_indented(drift, by)}}}\n\n"
         f"// The diffusion a by rows; out has the length {d * d}.\n"
-        f"void diffusion(const double *state, double *out)\n{{\n{_indented(unpack, by)}"
+        f"void diffusion(const double *state, {more}double *out)\n{{\n{_indented(unpack, by)}"
         f"{_indented(tensor, by)}}}\n"
     )
 
