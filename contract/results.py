@@ -124,6 +124,10 @@ class LikelySupport(Document):
     """Coefficients, in the order of `support`."""
     factor: tuple[tuple[float, ...], ...]
     """Square root F of the covariance matrix F Fᵀ of the coefficients, by rows."""
+    bounds: tuple[Interval, ...] | None = None
+    """Lowest and highest value of each coefficient, in the order of `support`: drawn coefficients
+    outside are moved to the nearest ones inside, in the metric of their covariance. Null without
+    bounds."""
     shift: tuple[float, ...] | None = None
     """What the other sampling rule adds to `values`; every second model is of that rule. Null if
     that rule does not describe the data."""
@@ -148,6 +152,9 @@ class Component(Document):
     supports: tuple[LikelySupport, ...] = ()
     """All likely sets of terms, the selected one first, from which models are drawn
     (`GET /v1/jobs/{id}/draws`). Empty if the estimator gives no errors, and for a velocity."""
+    joint: Literal["potential", "equalities"] | None = None
+    """Restriction that ties this component to others with the same word. They are drawn with the
+    same numbers z; those of a potential with the same sets of terms, too."""
 
 
 class RestrictionTest(Document):

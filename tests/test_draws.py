@@ -15,6 +15,7 @@ from worker import pipeline
 from worker.documents.model import model_of
 from worker.identification.data.trajectories import from_arrays
 from worker.identification.identified_model import IdentifiedModel
+from worker.identification.selection.half_spaces import HalfSpaces
 from worker.identification.symbolic_process import SymbolicProcess
 from worker.jobs.parameters import settings_of
 
@@ -130,6 +131,71 @@ def test_an_isotropic_tensor_is_drawn_as_one() -> None:
         one, other = (draws.coefficients(pair, "1") for pair in ("x,x", "y,y"))
         assert np.allclose(one, other, rtol=1e-12) == alike
         assert np.ptp(one) > 0
+
+
+@pytest.fixture(scope="module")
+def rotating() -> np.ndarray[Any, Any]:
+    random, dt = np.random.default_rng(4), 0.05
+    x, slope = np.zeros((6_000, 2)), np.array([[-1.0, 0.8], [-0.8, -1.0]])
+    for n, noise in enumerate(np.sqrt(dt) * random.normal(size=(len(x) - 1, 2)), start=1):
+        x[n] = x[n - 1] + dt * slope @ x[n - 1] + noise
+    return x + np.array([5.0, -3.0])
+
+
+def test_models_drawn_under_linear_equations_obey_them(rotating: np.ndarray[Any, Any]) -> None:
+    equal = [{"drift": {"x": {"y": 1.0}, "y": {"x": 1.0}}}]
+    library = {"polynomial_degree": 1}
+    _, model = identified(rotating, 0.05, library=library, constraints={"equalities": equal})
+    draws = model.draws(N)
+    one, other = draws.coefficients("x", "y"), draws.coefficients("y", "x")
+    # Where both have their selected sets: the equations are those of these.
+    constant = draws.coefficients("y", "1")
+    selected = constant != 0
+    assert selected.mean() > 0.9
+    assert np.abs(one + other)[selected].max() < 1e-9
+    tied = next(t for t in model.terms if t.name == "b_x: y")
+    assert tied.std_error is not None
+    assert np.std(one) == pytest.approx(tied.std_error, rel=4 * np.sqrt(0.5 / N) + 0.02)
+
+
+def test_models_drawn_of_a_potential_have_no_curl(rotating: np.ndarray[Any, Any]) -> None:
+    at, h = np.random.default_rng(1).normal([5.0, -3.0], 0.7, (10, 2)), 1e-3
+    right, up = h * np.eye(2)
+    for constraints, turns in (({"gradient": True}, False), ({}, True)):
+        library = {"polynomial_degree": 2}
+        _, model = identified(rotating, 0.05, library=library, constraints=constraints)
+        curls = [
+            (m.drift(at + up) - m.drift(at - up))[:, 0]
+            - (m.drift(at + right) - m.drift(at - right))[:, 1]
+            for m in model.draws(100)
+        ]
+        slope = np.std([m.coefficient("x", "x") for m in model.draws(100)])
+        assert slope > 0
+        assert (np.abs(curls).max() > 0.5 * 2 * h) == turns
+        assert turns or np.abs(curls).max() < 1e-9
+
+
+def test_models_drawn_under_bounds_are_the_nearest_inside() -> None:
+    random = np.random.default_rng(7)
+    root = random.normal(size=(3, 3))
+    document = result({"x": {"1": 0.1, "x": -0.2, "x^2": 0.3}}, {"x,x": {"1": 1.0}})
+    (support,) = document["model"]["drift"]["x"]["supports"] = [
+        {"support": ["1", "x", "x^2"], "probability": 1.0, "values": [0.1, -0.2, 0.3],
+         "factor": root.tolist(), "shift": None}
+    ]  # fmt: skip
+    free = Model(document).draws(200, seed=1)
+    support["bounds"] = [[0.0, None], [None, 0.5], [-1.0, 1.0]]
+    found = Model(document).draws(200, seed=1)
+    rows = np.array([[1, 0, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], dtype=float)
+    along = root @ root.T @ rows.T
+    spaces = HalfSpaces(rows, np.array([0.0, -0.5, -1.0, -1.0]), along, rows @ along)
+    before, after = (
+        np.column_stack([d.coefficients("x", term) for term in ("1", "x", "x^2")])
+        for d in (free, found)
+    )
+    assert (before @ rows.T < spaces.least).any(axis=1).mean() > 0.5
+    assert after == pytest.approx(spaces.inside(before), abs=1e-6)
+    assert (after @ rows.T >= spaces.least - 1e-12).all()
 
 
 def test_what_is_drawn_is_a_model(near: tuple[IdentifiedModel, Model]) -> None:

@@ -186,6 +186,7 @@ def _component(
         supports=tuple(
             written(results.LikelySupport, likely, support=likely.terms) for likely in fit.supports
         ),
+        joint=fit.joint,
     )
 
 

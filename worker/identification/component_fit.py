@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +53,9 @@ class LikelySupport:
     terms         names of its k terms
     probability   probability that these are the terms
     values        (k,) coefficients
-    factor        (k, k) square root F of their covariance F Fᵀ, equation (M36)
+    factor        (k, m) square root F of their covariance F Fᵀ, equation (M36); of components
+                  that are drawn together its columns belong to the same random numbers
+    bounds        lowest and highest value of each coefficient; None without any
     shift         (k,) shift of `values` by the other sampling rule; None where that does not
                   describe the data
     """
@@ -63,6 +65,7 @@ class LikelySupport:
     values: Floats
     factor: Floats
     shift: Floats | None
+    bounds: tuple[tuple[float, float], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,8 @@ class ComponentFit:
                  where the estimator gives none
     test         test of known and excluded terms; None without any
     supports     all likely supports, the chosen one first; () where the estimator gives no errors
+    joint        group of components that are drawn together; those of a potential share their
+                 supports, too
     """
 
     terms: tuple[TermFit, ...]
@@ -110,6 +115,7 @@ class ComponentFit:
     covariance: tuple[tuple[float, ...], ...] | None = None
     test: ConstraintTest | None = None
     supports: tuple[LikelySupport, ...] = ()
+    joint: Literal["potential", "equalities"] | None = None
 
     def active(self) -> dict[str, float]:
         """Coefficients of the active terms."""
@@ -175,18 +181,26 @@ def component_of(
         selected.curve,
         tuple(map(tuple, (estimate.covariance * factor**2).tolist())),
         None if selected.test is None else _test_of(selected.test, library, factor),
-        tuple(_likely(alternative, library, factor) for alternative in selected.supports),
+        tuple(_likely(alternative, selected, library, factor) for alternative in selected.supports),
+        None
+        if selected.joint is None
+        else ("potential" if selected.joint.same_supports else "equalities"),
     )
 
 
-def _likely(alternative: AlternativeSupport, library: Library, factor: float) -> LikelySupport:
+def _likely(
+    alternative: AlternativeSupport, selected: Selected, library: Library, factor: float
+) -> LikelySupport:
     estimate, shift = alternative.estimate, alternative.shift
+    limits = {k: (low * factor, high * factor) for k, low, high in selected.bounds}
+    bounds = tuple(limits.get(k, (-np.inf, np.inf)) for k in estimate.support)
     return LikelySupport(
         _names(library, estimate.support),
         alternative.weight,
         estimate.raw * factor,
-        raw_root(estimate, library) * factor,
+        raw_root(estimate, library, joint=selected.joint is not None) * factor,
         None if shift is None else shift.raw * factor,
+        bounds if estimate.half_spaces is not None else None,
     )
 
 

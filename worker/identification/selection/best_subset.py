@@ -313,8 +313,13 @@ def estimate_on(equations: NormalEquations, library: Library, support: Support) 
     )
 
 
-def raw_root(estimate: Estimate, library: Library) -> Floats:
-    """Compute a square root (k, k) of the covariance of an estimate's raw coefficients.
+def raw_root(estimate: Estimate, library: Library, *, joint: bool = False) -> Floats:
+    """Compute a square root (k, m) of the covariance of an estimate's raw coefficients.
+
+    Parameters
+    ----------
+    estimate, library : estimate, library of terms
+    joint : whether the root's columns are shared with other components, and are kept; else m = k
 
     It comes from `internal_factor`: far from the origin a root of `covariance` has lost the digits
     by which the raw coefficients' errors cancel where the data are.
@@ -324,8 +329,11 @@ def raw_root(estimate: Estimate, library: Library) -> Floats:
         return np.zeros((0, 0))
     basis = support_basis(library, estimate.support)
     along = np.linalg.lstsq(basis.rows.T, estimate.internal_factor)[0]
-    lower = np.asarray(np.linalg.qr(along.T, mode="r")).T
-    return np.stack([basis.raw_coefficients(column) for column in lower.T], axis=1)
+    if joint:
+        columns = along[:, : np.flatnonzero(along.any(axis=0)).max(initial=0) + 1].T
+    else:
+        columns = np.asarray(np.linalg.qr(along.T, mode="r"))
+    return np.stack([basis.raw_coefficients(column) for column in columns], axis=1)
 
 
 def coefficients_on(
