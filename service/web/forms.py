@@ -10,7 +10,7 @@ from contract.kinds import KINDS
 from contract.kinds import Kind as JobKind
 from service.openapi.schemas import schema
 
-Kind = Literal["choice", "flag", "number", "text", "names", "pair", "rows", "values"]
+Kind = Literal["choice", "flag", "number", "text", "names", "pair", "rows", "values", "json"]
 
 BASIC = (
     "parameters/library/polynomial_degree",
@@ -142,7 +142,9 @@ def kind_forms() -> list[KindForm]:
 def _kind_form(kind: JobKind) -> KindForm:
     of_kind = [f for f in _document("job-request", kind.job.__name__) if f.path != "kind"]
     own = [
-        f for f in of_kind if not f.path.startswith((*OF_EVERY_JOB, "data", "preset", "variants"))
+        f
+        for f in of_kind
+        if not f.path.startswith((*OF_EVERY_JOB, "data", "preset", "trajectories", "variants"))
     ]
     if "variants" in kind.job.model_fields:
         own += [_swept(f) for path in SWEPT for f in of_kind if f.path == path]
@@ -289,6 +291,9 @@ def _kind(options: Sequence[dict[str, Any]], choice: bool) -> Kind:
         return "choice"
     if "boolean" in types:
         return "flag"
+    inside = [option.get("items", {}) for option in options]
+    if "object" in types or any("$ref" in item or item.get("type") == "object" for item in inside):
+        return "json"
     if "array" in types:
         return "pair" if any("prefixItems" in option for option in options) else "names"
     if types & {"integer", "number"}:

@@ -53,6 +53,7 @@ function triedOf(variants, path) {
 
 /** A value as it is typed; `valueOf` reads it. */
 function textOf(value, { dataset: { kind, columns } }) {
+  if (kind === 'json') return Object.keys(value).length ? JSON.stringify(value) : '';
   if (!Array.isArray(value)) return String(value);
   if (kind === 'pair') return value.map((end) => end ?? '').join('..');
   if (kind !== 'rows') return value.join(', ');
@@ -99,8 +100,18 @@ function valueOf(input) {
     case 'values': return text.split(/[,;\s]+/).filter(Boolean).map((value) => numberOrWord(input, value));
     case 'names': return text.split(',').map((name) => name.trim()).filter(Boolean);
     case 'pair': return wordsOf(input).includes(text) ? text : pair(input, text);
+    case 'json': return jsonOf(input, text);
     case 'rows': return text.split('\n').map((row) => row.trim()).filter(Boolean).map((row) => rowOf(input, row));
     default: return text;
+  }
+}
+
+/** What has no field of its own is written as in the API. */
+function jsonOf(input, text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new FieldFault(input, `Write it as JSON, such as ${input.placeholder.replace(/^e\.g\. /, '') || '{"x": ["x"]}'}.`);
   }
 }
 

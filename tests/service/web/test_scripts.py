@@ -67,6 +67,7 @@ EXIT = {"columns": "from low high"}
         ("pair", "..2", {}, [None, 2]),
         ("pair", "auto", {"words": "auto"}, "auto"),
         ("rows", "-1, 1\n0 to 1", TWO, [{"from": -1, "to": 1}, {"from": 0, "to": 1}]),
+        ("json", '{"x": ["x^3"]}', {}, {"x": ["x^3"]}),
         ("rows", "0, -1, 1", EXIT, [{"from": 0, "low": -1, "high": 1}]),
         (
             "rows",
@@ -88,6 +89,7 @@ def test_what_people_type_becomes_json(
         ("number", "eleven", {"whole": ""}, "Enter a whole number; “eleven” is not a number."),
         ("number", "2.5", {"whole": ""}, "Enter a whole number; “2.5” is not whole."),
         ("number", "0,5", {}, "Enter a number; “0,5” is not a number."),
+        ("json", "x: x^3", {}, "Write it as JSON, such as …."),
         ("number", "x", {"words": "auto"}, "Enter a number or auto; “x” is not a number."),
         ("pair", "1", {}, "Enter the lower and the upper bound"),
         ("pair", "a..1", {}, "“a” is not a number."),
