@@ -1,6 +1,6 @@
 """The preview of a dataset in a few thousand numbers, from one pass over chunks of its samples."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,15 +18,22 @@ CHUNK = 1 << 18
 """Number of samples processed together."""
 
 
-def preview(folder: Path, report: DatasetReport, points: int) -> DatasetPreview:
+def preview(
+    folder: Path, report: DatasetReport, points: int, trajectories: Sequence[int] | None = None
+) -> DatasetPreview:
     """Build the preview of a dataset's files.
 
-    folder   folder with states.npy, times.npy and segments.npy, see storage/stores.py
-    points   total number of time bins of the shown segments
+    folder         folder with states.npy, times.npy and segments.npy, see storage/stores.py
+    points         total number of time bins of the shown segments
+    trajectories   numbers of the trajectories whose segments may be shown; None: all
+
+    The histograms cover all samples.
     """
     states, times, segments = (
         np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("states", "times", "segments")
     )
+    if trajectories is not None:
+        segments = segments[np.isin(segments[:, 2], trajectories)]
     names = [variable.name for variable in report.variables]
     lengths = np.asarray(segments[:, 1] - segments[:, 0])
     # The longest segments show most; among equals, the first are taken.

@@ -1,5 +1,6 @@
 """Routes of datasets and of their previews."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from anyio.to_thread import run_sync
@@ -186,7 +187,13 @@ async def get_dataset_preview(
     return document(request, await previewed(context, tenant, dataset, points), cache=FOREVER)
 
 
-async def previewed(context: Context, tenant: str, dataset: Dataset, points: int) -> DatasetPreview:
+async def previewed(
+    context: Context,
+    tenant: str,
+    dataset: Dataset,
+    points: int,
+    trajectories: Sequence[int] | None = None,
+) -> DatasetPreview:
     """Compute the preview in a thread, under the limit on uploads read at the same time.
 
     Raises Refusal (not-found).
@@ -194,7 +201,7 @@ async def previewed(context: Context, tenant: str, dataset: Dataset, points: int
 
     def made() -> DatasetPreview:
         with context.stores.datasets.files(tenant, dataset.id) as folder:
-            return preview(folder, dataset.report, points)
+            return preview(folder, dataset.report, points, trajectories)
 
     try:
         return await context.reading.run(tenant, made)

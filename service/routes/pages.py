@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
 from contract.datasets import Dataset, DatasetPreview
+from contract.jobs import DataJob
 from contract.kinds import KINDS, RESULT
 from contract.results import ModelResult
 from grammar.spelling import in_symbols
@@ -211,10 +212,28 @@ async def _with_data(context: Context, tenant: str, job_id: str) -> Finished:
         if dataset_id is None:
             return finished
         found = await run_sync(known_dataset, context, tenant, dataset_id)
-        preview = await previewed(context, tenant, found, RESULT_POINTS)
+        asked = finished.record.request
+        chosen = asked.trajectories if isinstance(asked, DataJob) else None
+        preview = await previewed(context, tenant, found, RESULT_POINTS, chosen)
+        if chosen is not None:
+            found = _of_stretches(found, preview)
     except Refusal:
         return finished
     return replace(finished, data=dataset_in_symbols(found, preview))
+
+
+def _of_stretches(dataset: Dataset, preview: DatasetPreview) -> Dataset:
+    """Return a dataset whose range is that of the segments shown, to plot some trajectories."""
+    names = [variable.name for variable in dataset.report.variables]
+    ends = [
+        (
+            min(min(stretch.low[name]) for stretch in preview.stretches),
+            max(max(stretch.high[name]) for stretch in preview.stretches),
+        )
+        for name in names
+    ]
+    report = dataset.report.model_copy(update={"range": tuple(ends)})
+    return dataset.model_copy(update={"report": report})
 
 
 def finished_job(context: Context, tenant: str, job_id: str) -> Finished:

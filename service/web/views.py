@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from contract.batches import MOST_RECORDS
 from contract.datasets import Dataset, DatasetPreview, DatasetReport, Stretch
 from contract.records import JobRecord
 from contract.results import ModelResult, Result, Term
@@ -60,7 +61,13 @@ def dataset_view(dataset: Dataset, preview: DatasetPreview) -> str:
         **vars(layout_form(dataset.report)),
     )
     return read + rendered(
-        "form.html", basic=basic, groups=groups, kinds=kind_forms(), name=dataset.label or ""
+        "form.html",
+        basic=basic,
+        groups=groups,
+        kinds=kind_forms(),
+        name=dataset.label or "",
+        trajectories=dataset.report.n_trajectories,
+        most_records=MOST_RECORDS,
     )
 
 

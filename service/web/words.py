@@ -13,6 +13,12 @@ from service.web.forms import labels, layout_fields
 ADDRESSES = (
     (r"GET /v1/jobs lists (your jobs|yours)\.", "The page Jobs lists yours."),
     (r"GET /v1/datasets lists (your datasets|yours)\.", "The page Datasets lists yours."),
+    (r"GET /v1/batches lists your batches\.", "The page Batches lists yours."),
+    (
+        r"POST /v1/batches/\S+ first, and wait for those that run\.",
+        "Cancel them first, and wait for those that run.",
+    ),
+    (r"The JSON Schema of batches is at /v1/schemas/batch-request\.", ""),
     (r"GET /docs lists the addresses\.", "The pages at the top lead to everything there is."),
     (r"POST /v1/jobs/\S+ first\.", "Cancel it first."),
     (r" ?For new jobs, an Idempotency-Key makes this safe\.", ""),

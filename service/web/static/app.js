@@ -2,6 +2,7 @@
 import { changes, ended, html, isAway, json, now, post, Problem, request } from './api.js';
 import { elapsedInWords, inWords } from './clock.js';
 import { layoutOf, offerPeriods, showWords } from './columns.js';
+import { followBatch, listBatches } from './batches.js';
 import { clearFaults, FieldFault, fill, kept, read, showFaults, termsOf } from './form.js';
 import { listDatasets, listJobs, ofOneModel } from './lists.js';
 import { onPage } from './words.js';
@@ -11,7 +12,7 @@ import { save } from './plots/saving.js';
 import { zipOf } from './zip.js';
 
 const by = (id) => document.getElementById(id);
-const views = ['new', 'model', 'data', 'datasets', 'job', 'jobs', 'compare'];
+const views = ['new', 'model', 'data', 'datasets', 'job', 'jobs', 'batches', 'batch', 'compare'];
 let leaving = new AbortController(), started = false;
 
 // ---- where we are
@@ -27,6 +28,8 @@ async function show() {
     else if (place === 'model') showModel();
     else if (place === 'jobs' && ids[0]) await showJob(ids[0], signal);
     else if (place === 'jobs') await showJobs(signal);
+    else if (place === 'batches' && ids[0]) await followBatch(ids[0], signal, (title) => reveal('batch', title), explained);
+    else if (place === 'batches') await showBatches(signal);
     else if (place === 'compare' && ids[1]) await showComparison(ids, signal);
     else reveal('new', 'New');
   } catch (error) {
@@ -180,6 +183,8 @@ async function showData(id, signal, { like, restore } = {}) {
   reveal('data', by('data').querySelector('h1').textContent, Boolean(restore));
   drawAll(by('data'));
   const form = by('job-form');
+  // Only datasets of several trajectories have it.
+  const each = by('f-each');
   const kind = by('f-kind'), alone = by('f-analysis-model_only'), drawn = by('f-analysis-eigenfunctions');
   const choose = () => {
     for (const part of form.querySelectorAll('[data-for]')) part.hidden = part.dataset.for !== kind.value;
@@ -188,9 +193,17 @@ async function showData(id, signal, { like, restore } = {}) {
     // The page asks for eigenfunctions to draw them; a fit alone has none.
     drawn.disabled = alone.checked;
   };
-  const job = () => ({ kind: kind.value, dataset: id, ...(by('f-name').value.trim() ? { labels: { name: by('f-name').value.trim() } } : {}), ...read(form) });
+  // A job on some trajectories alone is changed as such.
+  let chosen = {};
+  const showChosen = (trajectories) => {
+    chosen = { trajectories };
+    each?.closest('label').remove();
+    form.querySelector('.actions').before(element('p', 'note', `Only ${trajectories.length === 1 ? `trajectory ${trajectories[0] + 1}` : `${trajectories.length} trajectories`} of this dataset, as in the job before.`));
+  };
+  const job = () => ({ kind: kind.value, dataset: id, ...(by('f-name').value.trim() ? { labels: { name: by('f-name').value.trim() } } : {}), ...chosen, ...read(form) });
   restore?.(form);
   if (earlier) {
+    if (earlier.request.trajectories) showChosen(earlier.request.trajectories);
     kind.value = earlier.kind;
     fill(form, earlier.request);
     by('f-name').value = earlier.labels.name ?? by('f-name').value;
@@ -224,7 +237,14 @@ async function showData(id, signal, { like, restore } = {}) {
     const button = form.querySelector('[type=submit]'), place = by('form-problem');
     button.disabled = true;
     try {
-      const record = await post('/v1/jobs', job(), { headers: { 'Idempotency-Key': crypto.randomUUID?.() ?? String(Math.random()) } });
+      const headers = { 'Idempotency-Key': crypto.randomUUID?.() ?? String(Math.random()) };
+      if (each?.checked) {
+        const { dataset, ...template } = job(), label = by('f-name').value.trim();
+        const batch = await post('/v1/batches', { dataset, job: template, ...(label ? { label: label.slice(0, 200) } : {}) }, { headers });
+        location.hash = `#/batches/${batch.id}`;
+        return;
+      }
+      const record = await post('/v1/jobs', job(), { headers });
       location.hash = `#/jobs/${record.id}`;
     } catch (error) {
       if (!(error instanceof Problem) && !(error instanceof FieldFault)) throw error;
@@ -409,6 +429,11 @@ const explained = (error) => explain(by('message'), error);
 async function showJobs(signal) {
   reveal('jobs', 'Jobs');
   await listJobs(signal, explained);
+}
+
+async function showBatches(signal) {
+  reveal('batches', 'Batches');
+  await listBatches(signal, explained);
 }
 
 async function showDatasets(signal) {

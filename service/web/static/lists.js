@@ -13,6 +13,8 @@ export async function listJobs(signal, explain) {
   const body = by('jobs').querySelector('tbody');
   let cursor = null, asked = 0, waiting;
   const files = namesOfFiles(signal);
+  // Whoever leaves before the first jobs have come awaits the names no more.
+  files.catch(() => {});
   const load = async (anew) => {
     const mine = ++asked, part = by('filter-name').value.trim().toLowerCase(), found = [];
     let next = anew ? null : cursor;
@@ -79,7 +81,8 @@ function rowOf(record, name) {
   return row;
 }
 
-function time(cell, at) {
+/** Write when something was, in the reader's own words. */
+export function time(cell, at) {
   add(cell, 'time', '', new Date(at).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' })).dateTime = at;
 }
 

@@ -52,6 +52,15 @@ def test_every_peak_is_inside_the_envelope_and_every_sample_in_the_histogram(
     assert sum(found.histograms["x"].counts) == sum(found.histograms["y"].counts) == 30_000
 
 
+def test_of_some_trajectories_only_their_segments_are_shown(tmp_path: Path) -> None:
+    states = np.arange(30.0)[:, None]
+    report = written(tmp_path, states, [(0, 10, 0), (10, 15, 1), (15, 20, 1), (20, 30, 2)])
+    found = preview(tmp_path, report, 1000, (1, 2))
+    assert [stretch.trajectory for stretch in found.stretches] == [1, 1, 2]
+    assert found.n_segments == 3
+    assert found.stretches[0].low["x"] == tuple(range(10, 15))
+
+
 def test_a_short_record_is_given_as_it_is(tmp_path: Path) -> None:
     states = np.array([[1.0], [3.0], [2.0]])
     found = preview(tmp_path, written(tmp_path, states, [(0, 3, 0)]), 1000)
