@@ -129,6 +129,11 @@ class Job(Document):
         """Number of models that the job analyses, from which its computing time is estimated."""
         return 1.0
 
+    @property
+    def dataset_ids(self) -> tuple[str, ...]:
+        """Ids of all datasets that the job starts from."""
+        return ()
+
 
 class DataJob(Job):
     """A job that starts from data."""
@@ -150,6 +155,16 @@ class DataJob(Job):
     if omitted."""
     parameters: IdentificationParameters = IdentificationParameters()
     """Parameters of the identification."""
+
+    @property
+    def dataset_ids(self) -> tuple[str, ...]:
+        """Ids of all datasets that the job starts from."""
+        return () if self.dataset is None else (self.dataset,)
+
+    @property
+    def fits_of_each(self) -> int:
+        """Number of fits with each set of parameters."""
+        return 1
 
     def parameter_sets(self) -> dict[str, IdentificationParameters]:
         """Return every set of identification parameters, by its place in the job."""

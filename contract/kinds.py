@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, TypeAdapter
 
 from contract.base import CHECKED
+from contract.comparison import GROUPS, ComparisonJob, ComparisonResult
 from contract.jobs import DOUBLE_WELL, DataJob, GeneratorJob, IdentificationJob, Job
 from contract.results import GeneratorResult, IdentificationResult, ModelResult, Result
 from contract.rolling import RollingJob, RollingResult
@@ -48,11 +49,13 @@ _PASSAGE = {
 _MODEL = {"model": DOUBLE_WELL}
 _WINDOWS = {"windows": {"count": 100, "share": 0.1}}
 _SETS = {"variants": [{}, {"selection": {"method": "pastis"}}]}
+_GROUPS = {"groups": GROUPS, **_PASSAGE}
 _TABLE = (
     Kind("identification", IdentificationJob, IdentificationResult, ("on a dataset", _PASSAGE)),
     Kind("generator", GeneratorJob, GeneratorResult, ("a model given by its terms", _MODEL)),
     Kind("rolling", RollingJob, RollingResult, ("a window moved along the data", _WINDOWS)),
     Kind("sweep", SweepJob, SweepResult, ("several sets of parameters", _SETS)),
+    Kind("comparison", ComparisonJob, ComparisonResult, ("groups of datasets", _GROUPS)),
 )
 KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _TABLE}
 

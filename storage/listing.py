@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from contract.jobs import DataJob, Job
+from contract.jobs import Job
 from contract.records import State
 from storage.names import is_dataset_id
 from storage.stores import InvalidCursor
@@ -31,7 +31,7 @@ class JobFilter:
         """Facets that all matching jobs share."""
         return [
             *([f"state={self.state}"] if self.state is not None else ()),
-            *_facets(self.kind, self.dataset, self.labels),
+            *_facets(self.kind, () if self.dataset is None else (self.dataset,), self.labels),
         ]
 
 
@@ -40,15 +40,15 @@ EVERY_JOB = JobFilter()
 
 def facets(job: Job) -> Sequence[str]:
     """Return the facets of a job except its state, which changes."""
-    return _facets(job.kind, job.dataset if isinstance(job, DataJob) else None, job.labels)
+    return _facets(job.kind, job.dataset_ids, job.labels)
 
 
-def _facets(kind: str | None, dataset: str | None, labels: Mapping[str, str]) -> Sequence[str]:
+def _facets(kind: str | None, datasets: Sequence[str], labels: Mapping[str, str]) -> Sequence[str]:
     # Labels are free text, hashed so that they cannot be part of another key. An id that no dataset
     # can have becomes the empty string.
     return [
         *([f"kind={kind}"] if kind is not None else ()),
-        *([f"dataset={dataset if is_dataset_id(dataset) else ''}"] if dataset is not None else ()),
+        *(f"dataset={dataset if is_dataset_id(dataset) else ''}" for dataset in datasets),
         *(f"label={_digest(name)}={_digest(value)}" for name, value in labels.items()),
     ]
 

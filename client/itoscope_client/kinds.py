@@ -1,17 +1,27 @@
 """The kinds of job: a method of both clients for each, and the class of its result."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, Unpack
 
 from itoscope_client.calls import given
 from itoscope_client.errors import InputError
 from itoscope_client.flows import Flow
 from itoscope_client.inputs import LayoutOptions
+from itoscope_client.models.comparison import Comparison
 from itoscope_client.models.estimates import Passage, passage_of
 from itoscope_client.models.model import Model, model_of
 from itoscope_client.models.rolling import Rolling
 from itoscope_client.models.sweep import Sweep
-from itoscope_client.operations import Document, Operations, computed, listener, of_data, operation
+from itoscope_client.operations import (
+    Document,
+    Operations,
+    computed,
+    listener,
+    of_data,
+    operation,
+    uploaded,
+)
 from itoscope_client.progress import Listener, silent
 from itoscope_client.requests import (
     JOBS,
@@ -22,7 +32,7 @@ from itoscope_client.requests import (
     checked,
 )
 
-__all__ = ["Model", "Rolling", "Sweep"]
+__all__ = ["Comparison", "Model", "Rolling", "Sweep"]
 
 
 class Kinds(Operations):
@@ -125,6 +135,49 @@ class Kinds(Operations):
         return Sweep(document, ask=self._asking())
 
     @operation
+    def compare(
+        self,
+        groups: Any,
+        *,
+        reference: str | None = None,
+        parameters: IdentificationParameters | None = None,
+        analysis: AnalysisParameters | None = None,
+        labels: Mapping[str, str] | None = None,
+        timeout_seconds: float | None = None,
+        timeout: float | None = None,
+        progress: bool | Listener = True,
+        **layout: Unpack[LayoutOptions],
+    ) -> Flow[Comparison]:
+        """Compare groups: which coefficients and which time scales differ.
+
+        groups      data of each group: {"control": "a.csv", "treated": ["b.csv", "c.csv"]}, in any
+                    form that `identify` accepts, or ids of datasets; or one file, array or id whose
+                    trajectories have groups, with `group_column`
+        reference   group that the others are compared with; default: the first
+
+        The other parameters and the errors are those of `identify`; the layout is that of every
+        file.
+        """
+        job = comparing(reference, parameters, analysis, labels, timeout_seconds)
+        if isinstance(groups, Mapping):
+            found: dict[str, list[str]] = {}
+            for name, given in groups.items():
+                found[str(name)] = []
+                for part in parts_of(given):
+                    known = part if is_dataset_id(part) else None
+                    if known is None:
+                        known = (yield from uploaded(part, None, layout, self._retries))["id"]
+                    found[str(name)].append(known)
+            job["groups"] = found
+        elif is_dataset_id(groups):
+            job["dataset"] = groups
+        else:
+            dataset = yield from uploaded(groups, None, layout, self._retries)
+            job["dataset"] = dataset["id"]
+        document = yield from computed(job, None, self._retries, listener(progress), timeout)
+        return Comparison(document, ask=self._asking())
+
+    @operation
     def analyse(
         self,
         model: Model | str | ModelTerms,
@@ -217,6 +270,36 @@ def sweeping(
         labels=labels,
         timeout_seconds=timeout_seconds,
     )
+
+
+def comparing(
+    reference: str | None,
+    parameters: IdentificationParameters | None,
+    analysis: AnalysisParameters | None,
+    labels: Mapping[str, str] | None,
+    timeout_seconds: float | None = None,
+) -> Document:
+    """Return the document of a comparison without its groups. Raises InputError."""
+    return _job(
+        "comparison",
+        reference=reference,
+        parameters=parameters,
+        analysis=analysis,
+        labels=labels,
+        timeout_seconds=timeout_seconds,
+    )
+
+
+def is_dataset_id(given: Any) -> bool:
+    """Return whether a group's data are the id of a dataset, and not the name of a file."""
+    return isinstance(given, str) and given.startswith("ds_") and not Path(given).exists()
+
+
+def parts_of(given: Any) -> list[Any]:
+    """Return the datasets of a group: several files or ids, or else one dataset."""
+    if isinstance(given, list | tuple) and given and all(isinstance(p, str | Path) for p in given):
+        return list(given)
+    return [given]
 
 
 def generating(

@@ -54,7 +54,7 @@ CSV = "t,voltage\n0.00,0.13\n0.01,0.17\n0.02,0.22\n0.03,0.18\n"
 JOBS: dict[str, dict[str, Any]] = {
     kind.example[0]: {
         "kind": name,
-        **({"dataset": DATASET} if kind.needs_data else {}),
+        **({"dataset": DATASET} if kind.needs_data and "groups" not in kind.example[1] else {}),
         **kind.example[1],
     }
     for name, kind in KINDS.items()

@@ -80,8 +80,8 @@ def _parsed(given: Any) -> BatchRequest:
 def _check_template(job: Job) -> None:
     if not isinstance(job, DataJob):
         raise _fault(f"a batch is of jobs on data, and a {job.kind} job has none", "job", "kind")
-    for name in ("dataset", "data", "trajectories"):
-        if getattr(job, name) is not None:
+    for name in ("dataset", "data", "trajectories", "groups"):
+        if getattr(job, name, None):
             raise _fault("the batch names the data, not its job: leave this out", "job", name)
     for label in OWN_LABELS:
         if label in job.labels:
@@ -201,7 +201,7 @@ def _batched(
             "labels": {**template.labels, **own},
         }
     )
-    long = estimated_seconds(job, dataset) > context.settings.large_job_seconds
+    long = estimated_seconds(job, (dataset,)) > context.settings.large_job_seconds
     queue: QueueName = "large" if long else "small"
     return BatchedJob(name, trajectory, job, queue)
 

@@ -9,6 +9,7 @@ from anyio.to_thread import run_sync
 from fastapi import Request
 from pydantic import ValidationError
 
+from contract.comparison import ComparisonJob
 from contract.datasets import Dataset, Layout
 from contract.generator import ModelOfJob, ModelTerms
 from contract.identification import IdentificationParameters
@@ -39,7 +40,7 @@ _DATA_KINDS = [name for name, kind in KINDS.items() if kind.needs_data]
 
 async def received(
     request: Request, context: Context, tenant: str, query: LayoutQuery, repeated: bool = False
-) -> tuple[Job, Dataset | None]:
+) -> tuple[Job, tuple[Dataset, ...]]:
     """Read the job that a request submits, as JSON or as a form; see `_resolved` for the rest.
 
     query      layout in the query's parameters
@@ -75,7 +76,7 @@ async def received(
 
 async def _received_large(
     request: Request, context: Context, tenant: str, query: LayoutQuery, repeated: bool
-) -> tuple[Job, Dataset | None]:
+) -> tuple[Job, tuple[Dataset, ...]]:
     settings = context.settings
     chunks = request_body.chunks(request, settings.max_json_bytes, settings.body_idle_seconds)
     with uploads.scratch_folder(settings.scratch) as folder:
@@ -100,7 +101,7 @@ async def _received_large(
 
 async def _received_form(
     request: Request, context: Context, tenant: str, query: LayoutQuery, repeated: bool
-) -> tuple[Job, Dataset | None]:
+) -> tuple[Job, tuple[Dataset, ...]]:
     with uploads.scratch_folder(context.settings.scratch) as folder:
         upload, parts = await uploads.form(request, context, folder, "job", "layout")
         if "job" not in parts:
@@ -125,8 +126,8 @@ async def _resolved(
     data_file: Path | None = None,
     short: bool = False,
     repeated: bool = False,
-) -> tuple[Job, Dataset | None]:
-    """Return the job as it will be recorded, and its dataset, if it has one.
+) -> tuple[Job, tuple[Dataset, ...]]:
+    """Return the job as it will be recorded, and the datasets that it starts from.
 
     The job names a dataset instead of holding data, and every default is filled in.
 
@@ -150,28 +151,28 @@ async def _resolved(
             raise _fault("#/file", f"a {job.kind} job takes a `model`, not a file")
         if isinstance(job, GeneratorJob) and isinstance(job.model, ModelOfJob) and not repeated:
             await _check_model(context, tenant, job.model)
-        return job, None
-    sources = [
-        name
-        for name, source in (("dataset", job.dataset), ("data", data), ("file", upload))
-        if source is not None
-    ]
+        return job, ()
+    groups = job.groups or None if isinstance(job, ComparisonJob) else None
+    given_data = (("groups", groups), ("dataset", job.dataset), ("data", data), ("file", upload))
+    sources = [name for name, source in given_data if source is not None]
     if len(sources) != 1:
         found = f"found {' and '.join(sources)}" if sources else "found none"
         raise _fault(
             "#/dataset", f"give the data once: `dataset`, `data` or a `file` part; {found}"
         )
-    if job.dataset is not None:
+    if job.dataset_ids:
         if layout is not None:
             raise _fault(
-                "#/dataset",
+                f"#/{sources[0]}",
                 "a layout says how to read data sent along; a dataset has been read already",
             )
         if repeated:
-            return job, None
-        dataset = await _known_dataset(context, tenant, job.dataset)
+            return job, ()
+        if isinstance(job, ComparisonJob) and groups:
+            return job, await _known_groups(context, tenant, job)
+        dataset = await _known_dataset(context, tenant, job.dataset_ids[0], "#/dataset")
         check_data(job, dataset)
-        return job, dataset
+        return job, (dataset,)
     if upload is not None:
         dataset, _ = await uploads.keep(context, tenant, upload, layout or Layout())
     elif data_file is not None:
@@ -181,7 +182,7 @@ async def _resolved(
         body = await run_sync(strict_json.canonical, data)
         dataset = await _kept(context, tenant, _once(body), layout or Layout())
     check_data(job, dataset)
-    return job.model_copy(update={"dataset": dataset.id}), dataset
+    return job.model_copy(update={"dataset": dataset.id}), (dataset,)
 
 
 async def _kept(
@@ -272,11 +273,26 @@ def _check_webhook(job: Job, settings: ServiceSettings) -> None:
     )
 
 
-async def _known_dataset(context: Context, tenant: str, dataset_id: str) -> Dataset:
+async def _known_groups(context: Context, tenant: str, job: ComparisonJob) -> tuple[Dataset, ...]:
+    """Return the datasets of a comparison's groups, all of which are there and alike."""
+    known = {
+        id_: await _known_dataset(context, tenant, id_, pointer("groups", group, str(number)))
+        for group, ids in job.groups.items()
+        for number, id_ in enumerate(ids)
+    }
+    check_data(job, known[job.dataset_ids[0]])
+    unlike = job.unlike(known)
+    if unlike is not None:
+        place, detail, hint = unlike
+        raise _fault(pointer(*place), detail, hint)
+    return tuple(known.values())
+
+
+async def _known_dataset(context: Context, tenant: str, dataset_id: str, place: str) -> Dataset:
     dataset = await run_sync(context.stores.datasets.get, tenant, dataset_id)
     if dataset is None:
         raise _fault(
-            "#/dataset",
+            place,
             "there is no such dataset",
             "POST /v1/datasets uploads one; GET /v1/datasets lists yours.",
         )
@@ -388,10 +404,10 @@ ANALYSIS = {1: 1.0, 2: 15.0}
 """Seconds for the generator, by the number of variables; three and more take little."""
 
 
-def estimated_seconds(job: Job, dataset: Dataset | None) -> float:
+def estimated_seconds(job: Job, datasets: Sequence[Dataset]) -> float:
     """Estimate the computing time on one core [s].
 
-    dataset   the data of a job that starts from data
+    datasets   the data of a job that starts from data
 
     The estimate rests on measurements on one core (`python -m benchmarks.speed`,
     `benchmarks.plane`) and is right to a factor of about three: enough to distinguish jobs of
@@ -399,17 +415,16 @@ def estimated_seconds(job: Job, dataset: Dataset | None) -> float:
     """
     variables, fits = 1, 0.0
     if isinstance(job, DataJob):
-        assert dataset is not None
+        recorded = len(datasets[0].report.variables)
         variables = max(
-            len(dataset.report.variables) * (2 if given.with_velocities else 1)
+            recorded * (2 if given.with_velocities else 1)
             for given in job.parameter_sets().values()
         )
-        n_increments = float(dataset.report.n_increments)
+        increments = float(sum(dataset.report.n_increments for dataset in datasets))
         if job.trajectories is not None:
-            n_increments *= len(job.trajectories) / dataset.report.n_trajectories
-        fits = sum(
-            n_increments * _increment(given, len(dataset.report.variables))
-            for given in job.parameter_sets().values()
+            increments *= len(job.trajectories) / datasets[0].report.n_trajectories
+        fits = job.fits_of_each * sum(
+            increments * _increment(given, recorded) for given in job.parameter_sets().values()
         )
     elif isinstance(job, GeneratorJob) and isinstance(job.model, ModelTerms):
         variables = len(job.model.drift)

@@ -123,8 +123,8 @@ async def submit_job(
     # A repeated job has its record, however full the store is and whatever was deleted since.
     repeated = await run_sync(is_repeated)
     with context.admission.receiving(tenant):
-        job, dataset = await submissions.received(request, context, tenant, query, repeated)
-    seconds = 0.0 if repeated else submissions.estimated_seconds(job, dataset)
+        job, datasets = await submissions.received(request, context, tenant, query, repeated)
+    seconds = 0.0 if repeated else submissions.estimated_seconds(job, datasets)
     queue: QueueName = "large" if seconds > context.settings.large_job_seconds else "small"
 
     # These steps share one thread, because each change of threads costs as much as the steps do.
@@ -173,10 +173,10 @@ async def validate_job(
     """
     await run_sync(context.admission.body, request_body.announced(request))
     with context.admission.receiving(tenant):
-        job, dataset = await submissions.received(request, context, tenant, query)
+        job, datasets = await submissions.received(request, context, tenant, query)
     return document(
         request,
-        JobCheck(request=job, estimated_seconds=submissions.estimated_seconds(job, dataset)),
+        JobCheck(request=job, estimated_seconds=submissions.estimated_seconds(job, datasets)),
     )
 
 

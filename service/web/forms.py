@@ -134,9 +134,13 @@ class KindForm:
     analysis: bool
 
 
-def kind_forms() -> list[KindForm]:
-    """Return the kinds of job that start from data, with the fields that only they have."""
-    return [_kind_form(kind) for kind in KINDS.values() if kind.needs_data]
+def kind_forms(*, groups: bool = True) -> list[KindForm]:
+    """Return the kinds of job that start from data, with the fields that only they have.
+
+    groups   whether the dataset has groups, without which some kinds are left out
+    """
+    kinds = (kind for kind in KINDS.values() if kind.needs_data)
+    return [_kind_form(kind) for kind in kinds if groups or "groups" not in kind.job.model_fields]
 
 
 def _kind_form(kind: JobKind) -> KindForm:
@@ -144,7 +148,9 @@ def _kind_form(kind: JobKind) -> KindForm:
     own = [
         f
         for f in of_kind
-        if not f.path.startswith((*OF_EVERY_JOB, "data", "preset", "trajectories", "variants"))
+        if not f.path.startswith(
+            (*OF_EVERY_JOB, "data", "preset", "trajectories", "variants", "groups")
+        )
     ]
     if "variants" in kind.job.model_fields:
         own += [_swept(f) for path in SWEPT for f in of_kind if f.path == path]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from service.web.comparison_view import comparison_view
 from service.web.model_view import model_view
 from service.web.result_view import ResultView
 from service.web.rolling_view import rolling_view
@@ -13,4 +14,5 @@ VIEWS: Mapping[str, Callable[[Any], ResultView]] = {
     "generator": model_view,
     "rolling": rolling_view,
     "sweep": sweep_view,
+    "comparison": comparison_view,
 }

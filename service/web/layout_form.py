@@ -72,7 +72,11 @@ def layout_form(report: DatasetReport) -> LayoutForm:
     usual = report.layout.gap_factor == Layout().gap_factor
     hidden = (*(("axes",) if arrangement else ()), *(("gap_factor",) if usual else ()))
     fields = layout_fields(*others, *hidden, "state_unit", "state_names")
+    layout = report.layout
     values = {
+        "group_column": layout.group_column,
+        "input_columns": ", ".join(layout.input_columns or ()) or None,
+        "error_columns": ", ".join(layout.error_columns or ()) or None,
         "dt": report.layout.dt if report.dt.source == "given" else None,
         "time_unit": report.time_unit,
         "axes": report.layout.axes,

@@ -64,7 +64,7 @@ def dataset_view(dataset: Dataset, preview: DatasetPreview) -> str:
         "form.html",
         basic=basic,
         groups=groups,
-        kinds=kind_forms(),
+        kinds=kind_forms(groups=len(dataset.report.groups) > 1),
         name=dataset.label or "",
         trajectories=dataset.report.n_trajectories,
         most_records=MOST_RECORDS,

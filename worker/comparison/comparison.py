@@ -1,18 +1,24 @@
 """Groups of trajectories compared: models on common terms, and what differs between them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worker.analysis import Analysed, AnalysisSettings, analyse_model
-from worker.comparison.quantities import ComparedQuantity, GroupQuantity, compared, quantities_of
+from worker.comparison.permutations import Permutations, permute_labels
+from worker.comparison.quantities import ComparedQuantity, Quantity, compared, quantities_of
+from worker.comparison.ratios import holm
 from worker.comparison.shared_terms import GroupEstimate, JointComponent, joint_component
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.data.windows import common_coordinates, measure_space
+from worker.identification.errors import IdentificationError, SecondOrderDynamics
 from worker.identification.estimation.setup import ComponentTerms, Settings
 from worker.identification.identified_model import Coefficients, IdentifiedModel, identified_model
+from worker.identification.second_order.order import decide_order
+from worker.identification.second_order.recorded_velocities import recorded_velocities
 from worker.identification.sums.block_sums import Summing, sums_here
 from worker.progress import Report
 
@@ -23,12 +29,14 @@ Floats = NDArray[np.float64]
 class ComparedComponent:
     """A component in all groups.
 
-    terms    names of its terms, those that are present first
-    units    factor from internal units to the data's, by group
+    terms       names of its terms that are present
+    found       coefficients of each group and of all together, in the data's units
+    adjusted    p-value of each present term, adjusted by Holm for the terms of all components
     """
 
     terms: tuple[str, ...]
     found: JointComponent
+    adjusted: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,12 +47,16 @@ class Comparison:
     analysed    analysis of each; None where only the models were asked for
     components  by name: `x` for the drift, `x,y` for the diffusion
     quantities  relaxation times, passages, moments, by what they are
+    adjusted    p-value of each quantity, adjusted by Holm for their number
+    permuted    test of each component by permuted labels
     """
 
     models: Mapping[str, IdentifiedModel]
     analysed: Mapping[str, Analysed | None]
     components: Mapping[str, ComparedComponent]
-    quantities: Mapping[str, ComparedQuantity]
+    quantities: Mapping[Quantity, ComparedQuantity]
+    adjusted: Mapping[Quantity, float]
+    permuted: Permutations
 
 
 def compare(
@@ -65,43 +77,102 @@ def compare(
     summing : takes the sums over all the data of a group
     """
     names = list(groups)
-    first = next(iter(groups.values()))
-    periods = settings.periods_in(first.dimension)
-    spaces = [measure_space(data, periods) for data in groups.values()]
+    for name, data in groups.items():
+        with _named(name):
+            _check_first_order(data, settings)
+    with _named(names[0]):
+        periods = settings.periods_in(groups[names[0]].dimension)
+    spaces = []
+    for name, data in groups.items():
+        with _named(name):
+            spaces.append(measure_space(data, periods))
     settings = replace(settings, coordinates=common_coordinates(spaces), dynamics="first-order")
 
     def identified(settings: Settings, share: float) -> dict[str, IdentifiedModel]:
         out = {}
         for number, (name, data) in enumerate(groups.items()):
-            report(share + 0.3 * number / len(names), "identifying", f"group {name}")
-            out[name] = identified_model(data, settings, report_nothing, summing)
+            report(share + 0.2 * number / len(names), "identifying", f"group {name}")
+            with _named(name):
+                out[name] = identified_model(data, settings, report_nothing, summing)
         return out
 
     free = identified(settings, 0.05)
-    models = identified(_with_terms(settings, _union(list(free.values()))), 0.35)
+    if settings.measurement_noise == "auto":
+        settings = replace(settings, measurement_noise="possible")
+    union = _union(list(free.values()), settings)
+    models = identified(_with_terms(settings, union), 0.25)
     components = _joint(models, groups, settings)
-    present = {key: component.terms for key, component in components.items()}
-    if present != _union(list(models.values())):
-        models = identified(_with_terms(settings, present), 0.65)
+    present = {key: components[key].terms if key in components else () for key in union}
+    if present != union:
+        models = identified(_with_terms(settings, present), 0.45)
+    report(0.65, "comparing", "labels permuted over trajectories")
+    permuted = _permuted(models, groups, components, settings.seed)
     analysed: dict[str, Analysed | None] = dict.fromkeys(names)
-    quantities: dict[str, ComparedQuantity] = {}
+    quantities: dict[Quantity, ComparedQuantity] = {}
     if not asked.model_only:
-        for name, data in groups.items():
+        for number, (name, data) in enumerate(groups.items()):
+            report(0.7 + 0.25 * number / len(names), "analysing", f"group {name}")
             analysed[name] = analyse_model(models[name], data, asked, report_nothing)
-        quantities = _quantities(analysed, tuple(models[names[0]].drift), asked.confidence)
-    return Comparison(models, analysed, components, quantities)
+        quantities = _quantities(analysed, tuple(models[names[0]].drift), asked)
+    adjusted = holm([q.p_value for q in quantities.values()])
+    return Comparison(
+        models,
+        analysed,
+        components,
+        quantities,
+        dict(zip(quantities, adjusted, strict=True)),
+        permuted,
+    )
+
+
+@contextmanager
+def _named(group: str) -> Iterator[None]:
+    """Say of which group an error of the core is."""
+    try:
+        yield
+    except IdentificationError as error:
+        raise type(error)(f"Group {group}: {error.message}", hints=error.hints) from error
+
+
+def _check_first_order(data: Trajectories, settings: Settings) -> None:
+    """Raise SecondOrderDynamics where velocities are hidden, or recorded beside their positions."""
+    if settings.dynamics != "auto":
+        return
+    periods = settings.periods_in(data.dimension)
+    if any(pair.source != "secants" for pair in recorded_velocities(data, periods)):
+        raise SecondOrderDynamics(
+            "a column is the velocity of another. Groups are compared by models of first order, "
+            "in which a position would have noise of its own.",
+            hints=(
+                "Name the velocities alone in layout.state_columns to compare their dynamics.",
+                "Set parameters.dynamics to first-order to compare the columns as they are.",
+            ),
+        )
+    order = decide_order(data, periods)
+    if order.order == 2:
+        raise SecondOrderDynamics(
+            f"{order.reason} Groups are compared by models of first order, of states without "
+            "hidden velocities.",
+            hints=(
+                "Identify each group by a job of its own, which fits force and friction.",
+                "Sample more slowly than the velocity relaxes, or set parameters.dynamics to "
+                "first-order.",
+            ),
+        )
 
 
 def report_nothing(fraction: float, stage: str, message: str) -> None:
     """Ignore the progress of one group."""
 
 
-def _union(models: Sequence[IdentifiedModel]) -> dict[str, tuple[str, ...]]:
-    """Return the terms that some model has, by component, in the library's order."""
+def _union(models: Sequence[IdentifiedModel], settings: Settings) -> dict[str, tuple[str, ...]]:
+    """Return the terms that some model has and that are not known, in the library's order."""
     out = {}
     for key in _coefficients(models[0]).estimates:
+        known = settings.constraints.get(key, ComponentTerms()).known
         supports = {k for m in models for k in _coefficients(m).estimates[key].support}
-        out[key] = tuple(_coefficients(models[0]).library.names[k] for k in sorted(supports))
+        names = (_coefficients(models[0]).library.names[k] for k in sorted(supports))
+        out[key] = tuple(name for name in names if name not in known)
     return out
 
 
@@ -115,8 +186,7 @@ def _with_terms(settings: Settings, terms: Mapping[str, tuple[str, ...]]) -> Set
     constraints = dict(settings.constraints)
     for key, required in terms.items():
         given = constraints.get(key, ComponentTerms())
-        free = tuple(term for term in required if term not in given.known)
-        constraints[key] = replace(given, required=free, only=True)
+        constraints[key] = replace(given, required=required, only=True)
     return replace(settings, constraints=constraints)
 
 
@@ -128,7 +198,8 @@ def _joint(
     first = _coefficients(next(iter(models.values())))
     library = first.library
     for key, of_first in first.estimates.items():
-        known = settings.constraints.get(key, ComponentTerms()).known
+        constraint = settings.constraints.get(key, ComponentTerms())
+        known = constraint.known
         terms = [k for k in of_first.support if library.names[k] not in known]
         if not terms:
             continue
@@ -147,22 +218,53 @@ def _joint(
                     groups[name].n_increments,
                 )
             )
-        joint = joint_component(rows[terms], estimates)
+        kept = [j for j, k in enumerate(terms) if library.names[k] in constraint.required]
+        joint = joint_component(rows[terms], estimates, kept)
         out[key] = ComparedComponent(tuple(library.names[terms[k]] for k in joint.present), joint)
-    return out
+    adjusted = iter(holm([test.p_value for c in out.values() for test in c.found.by_term]))
+    return {
+        key: replace(c, adjusted=tuple(next(adjusted) for _ in c.terms)) for key, c in out.items()
+    }
+
+
+def _permuted(
+    models: Mapping[str, IdentifiedModel],
+    groups: Mapping[str, Trajectories],
+    components: Mapping[str, ComparedComponent],
+    seed: int,
+) -> Permutations:
+    """Test the present terms of every component by permuted labels."""
+    first = next(iter(models.values()))
+    found = _coefficients(first)
+    library, names = found.library, list(first.drift)
+    rows = library.term_scales[:, None] * library.scaled_terms
+    wanted = {
+        key: (
+            tuple(names.index(name) for name in key.split(",")),
+            rows[[library.names.index(term) for term in component.terms]],
+        )
+        for key, component in components.items()
+        if component.terms
+    }
+    diagonal = np.array([found.estimates[f"{name},{name}"].internal for name in names])
+    return permute_labels(list(groups.values()), first.space, library, wanted, diagonal, seed)
 
 
 def _quantities(
-    analysed: Mapping[str, Analysed | None], names: tuple[str, ...], confidence: float
-) -> dict[str, ComparedQuantity]:
+    analysed: Mapping[str, Analysed | None], names: tuple[str, ...], asked: AnalysisSettings
+) -> dict[Quantity, ComparedQuantity]:
     """Compare every quantity that two groups or more have."""
-    by_group: dict[str, dict[str, GroupQuantity]] = {
-        group: quantities_of(found, names) for group, found in analysed.items() if found is not None
+    first = next(iter(analysed.values()))
+    assert first is not None, "an analysis was asked for"
+    by_group = {
+        group: quantities_of(found, names, len(asked.passages), first)
+        for group, found in analysed.items()
+        if found is not None
     }
     out = {}
     for what in dict.fromkeys(w for found in by_group.values() for w in found):
         having = {group: found[what] for group, found in by_group.items() if what in found}
-        difference = compared(having, confidence, logarithm="mean of" not in what)
+        difference = compared(having, asked.confidence, logarithm=what.kind != "mean")
         if difference is not None:
             out[what] = difference
     return out

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +11,31 @@ from scipy.stats import chi2
 
 from worker.analysis import Analysed
 from worker.generator.quantities.passages import Passage, SpatialPassage
+from worker.generator.quantities.regions import Place, Region
 
 Floats = NDArray[np.float64]
+
+
+ROUNDING = 1e-9
+"""Width of a mean's interval, in standard deviations, up to which it is rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What is compared.
+
+    kind       what it is
+    number     number of the passage, or of the variable
+    wells      whether the passage is one between neighbouring wells
+    places     start and target of the passage, in the group that others are compared with
+    variable   name of the variable whose mean or variance it is
+    """
+
+    kind: Literal["relaxation-time", "passage-time", "mean", "variance"]
+    number: int = 0
+    wells: bool = False
+    places: tuple[Place, Place] | None = None
+    variable: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,40 +103,76 @@ def compared(
     return ComparedQuantity(known, logarithm, contrasts, float(chi2.sf(statistic, len(known) - 1)))
 
 
-def quantities_of(analysed: Analysed, names: Sequence[str]) -> dict[str, GroupQuantity]:
-    """Return the quantities of a group that are compared, by what they are.
+def quantities_of(
+    analysed: Analysed, names: Sequence[str], n_asked: int, like: Analysed
+) -> dict[Quantity, GroupQuantity]:
+    """Return the quantities of a group that are compared.
+
+    Passages between wells are those of another group where each well has one well near to it.
 
     Parameters
     ----------
     analysed : analysis of the group's model
     names : names of the variables
+    n_asked : number of passages that were asked for
+    like : analysis of the group that others are compared with
     """
     report, spread = analysed.generator, analysed.spread
-    found: dict[str, GroupQuantity] = {}
+    found: dict[Quantity, GroupQuantity] = {}
     if spread is None:
         return found
 
-    def add(what: str, value: float | None, *path: str | int) -> None:
+    def add(quantity: Quantity, value: float | None, *path: str | int) -> None:
         interval = spread.range(*path)
         if value is not None and interval is not None:
-            found[what] = GroupQuantity(float(value), interval)
+            found[quantity] = GroupQuantity(float(value), interval)
 
     if report.spectrum is not None and len(report.spectrum.eigenvalues):
         slowest = report.spectrum.eigenvalues[0]
         rate = spread.range("spectrum", "eigenvalues", "re", 0)
         if rate is not None and slowest.real > 0 and rate[0] > 0:
-            found["relaxation time"] = GroupQuantity(
+            found[Quantity("relaxation-time")] = GroupQuantity(
                 1 / float(slowest.real), (1 / rate[1], 1 / rate[0])
             )
-    for room in ("passages", "between"):
-        passages: Sequence[Passage | SpatialPassage] = getattr(report, room)
-        for i, passage in enumerate(passages):
-            label = f"passage {i + 1}" if room == "passages" else f"passage between wells {i + 1}"
-            add(label, passage.mean_time.value, room, i, "mean_time")
+    room = "passages" if len(names) == 1 else "between"
+    passages, others = _passages(analysed), _passages(like)
+    if not _same_wells(passages[n_asked:], others[n_asked:]):
+        passages = passages[:n_asked]
+    for i, (passage, other) in enumerate(zip(passages, others, strict=False)):
+        quantity = Quantity("passage-time", i, i >= n_asked, (other.start, other.to))
+        add(quantity, passage.mean_time.value, room, i, "mean_time")
     stationary = report.stationary
     if stationary is not None:
         for i, name in enumerate(names):
             here = ("stationary", "covariance", i, i)
-            add(f"stationary mean of {name}", stationary.mean[i], "stationary", "mean", i)
-            add(f"stationary variance of {name}", stationary.covariance[i][i], *here)
+            mean, variance = stationary.mean[i], stationary.covariance[i][i]
+            ends = spread.range("stationary", "mean", i)
+            # A mean that is zero by symmetry has an interval of rounding errors.
+            if ends is not None and ends[1] - ends[0] > ROUNDING * np.sqrt(variance or 0.0):
+                add(Quantity("mean", i, variable=name), mean, "stationary", "mean", i)
+            add(Quantity("variance", i, variable=name), variance, *here)
     return found
+
+
+def _passages(analysed: Analysed) -> tuple[Passage | SpatialPassage, ...]:
+    return *analysed.generator.passages, *analysed.generator.between
+
+
+def _same_wells(
+    passages: Sequence[Passage | SpatialPassage], others: Sequence[Passage | SpatialPassage]
+) -> bool:
+    """Return whether each passage begins nearer to the other's beginning than to its end."""
+    if len(passages) != len(others):
+        return False
+    for one, other in zip(passages, others, strict=True):
+        start, begin, end = _centre(one.start), _centre(other.start), _centre(other.to)
+        if not np.sum((start - begin) ** 2) < np.sum((start - end) ** 2):
+            return False
+    return True
+
+
+def _centre(place: Place) -> Floats:
+    if not isinstance(place, Region):
+        return np.atleast_1d(np.asarray(place, dtype=np.float64))
+    middle = np.array(place.intervals).mean(axis=1)
+    return np.where(np.isfinite(middle), middle, 0.0)

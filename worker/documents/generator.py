@@ -292,8 +292,8 @@ def _between(
     passage: SpatialPassage, names: Names, spread: Intervals, *path: str | int
 ) -> results.Passage:
     return results.Passage(
-        from_=_place(passage.start, names),
-        to=_place(passage.to, names),
+        from_=place_of(passage.start, names),
+        to=place_of(passage.to, names),
         mean_time=_estimate(passage.mean_time, spread, *path, "mean_time"),
         kramers=results.Estimate(value=None, reason="the formula is given for one variable")
         if passage.kramers is None
@@ -307,7 +307,7 @@ def _between(
 def _committor(
     committor: Committor, names: Names, spread: Intervals, *path: str | int
 ) -> results.Committor:
-    start, to = _place(committor.start, names), _place(committor.to, names)
+    start, to = place_of(committor.start, names), place_of(committor.to, names)
     found = committor.found
     if isinstance(found, Reason):
         return results.Committor(from_=start, to=to, reason=found.sentence)
@@ -320,7 +320,8 @@ def _committor(
     )
 
 
-def _place(place: Place, names: Names) -> results.Place:
+def place_of(place: Place, names: Names) -> results.Place:
+    """Write a place of a passage."""
     if not isinstance(place, Region):
         return place
     ends = {names(i): (number(low), number(high)) for i, (low, high) in enumerate(place.intervals)}

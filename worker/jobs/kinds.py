@@ -17,9 +17,9 @@ from worker.fan_out.summing import packed_sums, summing_with
 from worker.generator.errors import GeneratorError
 from worker.identification.errors import IdentificationError
 from worker.identification.sums.block_sums import Summing
-from worker.jobs import generator, identification, rolling, sweep
+from worker.jobs import comparison, generator, identification, rolling, sweep
 from worker.jobs.problems import JobProblem, of_core
-from worker.jobs.sources import record_of, understood
+from worker.jobs.sources import groups_of, record_of, understood
 from worker.progress import Report
 
 J = TypeVar("J", bound=Job)
@@ -61,6 +61,7 @@ PROCEDURES: Mapping[str, Procedure[Any, Any, Any]] = {
     "generator": Procedure(generator.model_of, generator.compute, generator.describe),
     "rolling": Procedure(record_of, rolling.compute, rolling.describe),
     "sweep": Procedure(record_of, sweep.compute, sweep.describe),
+    "comparison": Procedure(groups_of, comparison.compute, comparison.describe),
 }
 
 

@@ -4,7 +4,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,13 +13,18 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from contract.comparison import ComparisonJob
 from contract.datasets import Dataset, DatasetReport, LengthReport
 from contract.jobs import DataJob
 from contract.problems import Problem, ProblemError, problem
 from contract.results import Notice
 from contract.symbols import Symbols, symbols_of_dataset
 from storage.stores import Stores
-from worker.identification.data.trajectories import LARGEST_SIZE, SMALLEST_SIZE, Trajectories
+from worker.identification.data.trajectories import (
+    LARGEST_SIZE,
+    SMALLEST_SIZE,
+    Trajectories,
+)
 from worker.jobs.problems import JobProblem
 
 
@@ -51,26 +56,69 @@ class Record:
         return job.parameters.periodic
 
 
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Records of groups, the one that others are compared with first.
+
+    records    record of each group, whose description is that of all its data
+    datasets   datasets of each group
+    """
+
+    records: Mapping[str, Record]
+    datasets: Mapping[str, tuple[Dataset, ...]]
+
+    @property
+    def first(self) -> Dataset:
+        """First dataset of the first group."""
+        return next(iter(self.datasets.values()))[0]
+
+    @property
+    def symbols(self) -> Symbols:
+        """Symbol of each variable, which is the same in all groups."""
+        return symbols_of_dataset(self.first)
+
+    @property
+    def warnings(self) -> tuple[Notice, ...]:
+        """Warnings of the reader."""
+        every = (d for datasets in self.datasets.values() for d in datasets)
+        return tuple(notice for dataset in every for notice in dataset.report.warnings)
+
+    def periods(self, job: DataJob) -> Mapping[str, float]:
+        """Return the period of each angle, by standard name."""
+        return job.parameters.periodic
+
+
 @contextmanager
 def record_of(tenant: str, job: DataJob, stores: Stores) -> Iterator[Record]:
     """Open the job's dataset as memory maps; memory does not grow with it.
 
     Raises JobProblem where the dataset is gone.
     """
-    dataset = stores.datasets.get(tenant, job.dataset) if job.dataset is not None else None
+    _check_parameters(job)
+    with (
+        _opened(tenant, job.dataset, stores) as record,
+        _of_trajectories(record, job.trajectories) as chosen,
+    ):
+        yield chosen
+
+
+@contextmanager
+def _opened(tenant: str, dataset_id: str | None, stores: Stores) -> Iterator[Record]:
+    dataset = stores.datasets.get(tenant, dataset_id) if dataset_id is not None else None
     if dataset is None:
-        raise JobProblem(_dataset_gone(job.dataset))
-    for place, parameters in job.parameter_sets().items():
-        check_sizes(f"{place}/domain", parameters.domain)
-        check_sizes(f"{place}/periodic", parameters.periodic)
+        raise JobProblem(_dataset_gone(dataset_id))
     try:
         files = stores.datasets.files(tenant, dataset.id)
         with files as folder:
-            record = _record_in(Path(folder), dataset)
-            with _of_trajectories(record, job.trajectories) as chosen:
-                yield chosen
+            yield _record_in(Path(folder), dataset)
     except KeyError as error:
         raise JobProblem(_dataset_gone(dataset.id)) from error
+
+
+def _check_parameters(job: DataJob) -> None:
+    for place, parameters in job.parameter_sets().items():
+        check_sizes(f"{place}/domain", parameters.domain)
+        check_sizes(f"{place}/periodic", parameters.periodic)
 
 
 def _record_in(folder: Path, dataset: Dataset) -> Record:
@@ -165,6 +213,77 @@ def _report_of(alone: Trajectories, whole: DatasetReport) -> DatasetReport:
             ),
         }
     )
+
+
+@contextmanager
+def groups_of(tenant: str, job: ComparisonJob, stores: Stores) -> Iterator[Groups]:
+    """Open the datasets of a job's groups; memory does not grow with them.
+
+    Raises JobProblem where a dataset is gone.
+    """
+    _check_parameters(job)
+    with ExitStack() as held:
+
+        def opened(dataset_id: str | None) -> Record:
+            return held.enter_context(_opened(tenant, dataset_id, stores))
+
+        if job.groups:
+            parts = {name: tuple(map(opened, ids)) for name, ids in job.groups.items()}
+        else:
+            whole = opened(job.dataset)
+            numbers: dict[str, list[int]] = {}
+            for number, name in enumerate(whole.groups):
+                numbers.setdefault(name, []).append(number)
+            parts = {
+                name: (held.enter_context(_of_trajectories(whole, chosen)),)
+                for name, chosen in numbers.items()
+            }
+        names = job.in_order(tuple(parts))
+        yield Groups(
+            {name: held.enter_context(_joined(parts[name])) for name in names},
+            {name: tuple(record.dataset for record in parts[name]) for name in names},
+        )
+
+
+ROWS = 1 << 16
+"""Number of samples that are copied at once."""
+
+
+@contextmanager
+def _joined(records: Sequence[Record]) -> Iterator[Record]:
+    """Yield one record of all trajectories; those of several datasets are copied to a file."""
+    first = records[0]
+    if len(records) == 1:
+        yield first
+        return
+    segments, samples, trajectories = [], 0, 0
+    for record in records:
+        segments.append(record.data.segments + np.array([samples, samples, trajectories]))
+        samples += len(record.data.times)
+        trajectories += record.dataset.report.n_trajectories
+    with tempfile.TemporaryFile() as file:
+
+        def together(name: str) -> Any:
+            pieces = [getattr(record.data, name) for record in records]
+            if any(piece is None for piece in pieces):
+                return None
+            offset = file.seek(0, os.SEEK_END)
+            for piece in pieces:
+                for start in range(0, len(piece), ROWS):
+                    file.write(np.ascontiguousarray(piece[start : start + ROWS]).tobytes())
+            file.flush()
+            shape = (samples, *pieces[0].shape[1:])
+            return np.memmap(file, pieces[0].dtype, mode="r", offset=offset, shape=shape)
+
+        data = Trajectories(
+            together("states"),
+            together("times"),
+            np.concatenate(segments).astype(np.int64),
+            together("inputs"),
+            together("errors"),
+        )
+        report = _report_of(data, first.dataset.report)
+        yield Record(first.dataset.model_copy(update={"report": report}), data)
 
 
 def check_variables(where: str, given: Mapping[str, object], known: Sequence[str]) -> None:

@@ -25,6 +25,7 @@ def itoscope() -> None:
     Examples:
       itoscope identify data.csv --dt 0.01
       itoscope identify track.h5 --state-columns /x --time-column /t
+      itoscope compare --group control=a.csv --group treated=b.csv
       itoscope generator --drift 'x - x^3' --diffusion 0.25
       itoscope batch traps/*.csv --dt 0.01 -o table.csv
       itoscope jobs --state running
@@ -35,8 +36,9 @@ def itoscope() -> None:
 
 
 for command in (
-    starting.identify, starting.roll, starting.sweep, starting.generator, batches.batch, jobs.read,
-    jobs.watch, jobs.result, jobs.report, models.plot, models.simulate, models.export, jobs.jobs,
+    starting.identify, starting.compare, starting.roll, starting.sweep, starting.generator,
+    batches.batch, jobs.read, jobs.watch, jobs.result, jobs.report, models.plot, models.simulate,
+    models.export, jobs.jobs,
     jobs.datasets, jobs.cancel, jobs.delete,
 ):  # fmt: skip
     itoscope.add_command(command)

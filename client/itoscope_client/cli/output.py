@@ -13,6 +13,7 @@ from itoscope_client.cli.words import on_command_line
 from itoscope_client.client import Client
 from itoscope_client.errors import ItoscopeError, JobCancelled, JobFailed, Problem, Unreachable
 from itoscope_client.models.batch import Batch
+from itoscope_client.models.comparison import Comparison, contrast_of
 from itoscope_client.models.display import missing_distribution_reason, relaxation_rows
 from itoscope_client.models.estimates import estimate_of
 from itoscope_client.models.model import Model
@@ -100,6 +101,8 @@ def of_result(document: Mapping[str, Any]) -> str:
         return of_rolling(Rolling(document))
     if document.get("kind") == "sweep":
         return of_sweep(Sweep(document))
+    if document.get("kind") == "comparison":
+        return of_comparison(Comparison(document))
     members = ", ".join(document)
     return f"a result of the kind {document.get('kind')}, with {members}; --json prints it"
 
@@ -202,6 +205,19 @@ def of_batch(batch: Batch) -> str:
     if len(batch) > MOST_ROWS:
         lines.append(f"({MOST_ROWS} of {len(batch)} records; -o FILE saves the table as CSV)")
     return "\n".join(lines)
+
+
+def of_comparison(comparison: Comparison) -> str:
+    """Write what differs in sentences, a table of every difference, and the groups' equations."""
+    lines = ["", *(f"  {sentence}" for sentence in comparison.document["summary"]), ""]
+    rows = [("", "", "group", f"against {comparison.reference}", "p", "adjusted")]
+    for row in comparison.table:
+        p, adjusted = (plain(row[name], 2) for name in ("p_value", "adjusted_p_value"))
+        rows.append((row["component"], row["what"], row["group"], contrast_of(row), p, adjusted))
+    lines += _aligned(rows)
+    for name, model in comparison.models.items():
+        lines += ["", f"  {name}: {'; '.join(model.equations)}"]
+    return "\n".join(lines + of_warnings(comparison.warnings))
 
 
 def of_jobs(jobs: Sequence[Mapping[str, Any]], files: Mapping[str, str]) -> str:

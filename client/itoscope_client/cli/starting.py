@@ -10,12 +10,14 @@ import click
 from itoscope_client.cli.options import (
     JSON_EXAMPLE,
     Component,
+    Label,
     Parsed,
     analyses,
     analysis_of,
     bounded,
     fits,
     giving,
+    laid_out,
     layout_of,
     parameters_of,
     reads,
@@ -25,7 +27,14 @@ from itoscope_client.cli.options import (
 from itoscope_client.cli.output import EXIT_STATUS, finished, of_dataset, report_failure, show
 from itoscope_client.cli.words import on_command_line
 from itoscope_client.client import Client
-from itoscope_client.kinds import generating, identification, rolling, sweeping
+from itoscope_client.kinds import (
+    comparing,
+    generating,
+    identification,
+    is_dataset_id,
+    rolling,
+    sweeping,
+)
 from itoscope_client.waiting import how_to_resume
 
 
@@ -162,6 +171,76 @@ def sweep(
     own = parameters_of(parameters, degree, dynamics, periodic, domain)
     wanted = analysis_of(analysis, passage)
     _of_file(sweeping(over, own, wanted, dict(labels) or None, timeout_seconds), **options)
+
+
+@click.command(epilog=EXIT_STATUS)
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@giving(
+    "groups",
+    "--group",
+    "groups",
+    type=Label(),
+    multiple=True,
+    help="A group and a file of its data, or the id of a dataset: control=a.csv. Repeat it for "
+    "each group, and for several files of one group.",
+)
+@giving("reference", "--reference", metavar="NAME", help="Group that the others are compared with.")
+@laid_out
+@fits
+@analyses
+@starts
+@report_failure
+def compare(
+    file: Path | None,
+    groups: Sequence[tuple[str, str]],
+    reference: str | None,
+    degree: int | None,
+    dynamics: str | None,
+    periodic: Sequence[tuple[str, str]],
+    domain: Sequence[tuple[str, Any]],
+    parameters: Sequence[dict[str, Any]],
+    passage: Sequence[tuple[float, float]],
+    analysis: Sequence[dict[str, Any]],
+    labels: Sequence[tuple[str, str]],
+    timeout_seconds: float | None,
+    detach: bool,
+    output: Path | None,
+    timeout: float | None,
+    quiet: bool,
+    url: str | None,
+    as_json: bool,
+    **layout: Any,
+) -> None:
+    """Compare groups: which coefficients and which time scales differ.
+
+    The groups are files, or the groups of FILE, which --group-column names.
+
+    \b
+    Examples:
+      itoscope compare --group control=a.csv --group treated=b.csv --dt 0.01
+      itoscope compare cells.csv --group-column condition --reference control
+    """
+    if (file is None) == (not groups):
+        raise click.UsageError("give the groups with --group, or a FILE with --group-column")
+    own = parameters_of(parameters, degree, dynamics, periodic, domain)
+    wanted = analysis_of(analysis, passage)
+    job = comparing(reference, own, wanted, dict(labels) or None, timeout_seconds)
+    with Client(url) as client:
+
+        def uploaded(path: Path) -> str:
+            dataset = client.upload(path, **layout_of(layout))
+            if not as_json:
+                click.echo(of_dataset(dataset, path.name), err=detach)
+            return str(dataset["id"])
+
+        if file is not None:
+            job["dataset"] = uploaded(file)
+        else:
+            job["groups"] = {name: [] for name, _ in groups}
+            for name, data in groups:
+                known = data if is_dataset_id(data) else uploaded(Path(data))
+                job["groups"][name].append(known)
+        _submitted(client, job, detach, output, timeout, quiet, as_json)
 
 
 @click.command(epilog=EXIT_STATUS)

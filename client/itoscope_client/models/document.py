@@ -56,7 +56,8 @@ class ModelDocument:
 
         A drawn model has no job.
         """
-        if self.document.get("kind") != "sweep" and "job" in self.document:
+        several = self.document.get("kind") in ("sweep", "comparison")
+        if not several and "job" in self.document:
             return {"job": self.job_id}
         model = self.in_symbols["model"]
         terms = {

@@ -97,6 +97,74 @@ class CoefficientBounds(TypedDict, total=False):
     """Bounds of the diffusion's coefficients, by pair of variables [state²/time]."""
 
 
+class Webhook(TypedDict, total=False):
+    """An address that receives the job's record when the job has ended.
+
+    The record is sent in a signed POST (Standard Webhooks).
+    """
+
+    url: Required[str]
+    """Address, beginning with `https://`. The operator decides which hosts are allowed."""
+
+
+class InlineData(TypedDict, total=False):
+    """A small dataset sent within the job."""
+
+    dt: float | None
+    """Sampling interval [time]. It may be omitted if `times` is given."""
+    times: Sequence[Sequence[float]] | None
+    """Sample times of each trajectory [time]."""
+    trajectories: Required[Sequence[Sequence[float | Sequence[float | None] | None]]]
+    """Samples of each trajectory: a number per sample, or a list of d numbers per sample; `null` is
+    a missing value [state]."""
+
+
+class LibraryParameters(TypedDict, total=False):
+    """The library: candidate terms of drift and diffusion."""
+
+    polynomial_degree: int
+    """Highest total degree of the monomials 1, x, x^2, … Default: 4."""
+    fourier_harmonics: int
+    """Highest n of sin(n*x) and cos(n*x), for variables declared periodic. Default: 0."""
+    diffusion_degree: int | None
+    """Highest total degree of the diffusion's monomials; the diffusion then has no other terms. 0:
+    additive noise. `null`: the diffusion uses the whole library."""
+    extra_terms: Sequence[str]
+    """Additional terms as text, e.g. `x^6`, `sin(2*x)`."""
+
+
+class KernelParameters(TypedDict, total=False):
+    """The Gaussian test functions K_j (instruments) that weight the increments by state."""
+
+    count: Literal["auto"] | int
+    """Number of equally spaced kernel centres; in several variables the maximum number. `auto`:
+    chosen by cross-validation, together with the bandwidth if none is given; `"kernels": "auto"` is
+    short for this. Default: 50."""
+    bandwidth: Literal["auto"] | float
+    """Standard deviation h of each kernel [state]. `auto`: 2.2 times the spacing of the centres,
+    unless `count` is `auto` as well. In several variables the unit is one standard deviation of the
+    decorrelated data, and `auto` is 1.5 times the spacing. Default: "auto"."""
+    range: Literal["auto"] | Sequence[float]
+    """First and last kernel centre [state]; one variable only. `auto`: the range of the central
+    99.9 % of the samples. Default: "auto"."""
+
+
+class SelectionParameters(TypedDict, total=False):
+    """Selection of terms from the library."""
+
+    method: Literal["bic", "pastis", "lasso_cv", "stlsq", "none"]
+    """Selection method. `bic`: Bayesian information criterion over all sets of terms. `pastis`:
+    over all sets of terms, with a penalty of log(K/0.001) per term for a library of K terms.
+    `lasso_cv`: sets of terms along the lasso path, by cross-validation over trajectories, or over
+    blocks of a single time series. `stlsq`: sequentially thresholded least squares, dropping terms
+    below `z_threshold` one at a time. `none`: keep every term. Default: "bic"."""
+    z_threshold: float
+    """Smallest |z| = |coefficient| / standard error of a term that `stlsq` keeps; other methods
+    ignore it. Default: 4.0."""
+    threshold: float
+    """Relative threshold of STLSQ in the `paper` preset; otherwise ignored. Default: 0.25."""
+
+
 class KnownCoefficients(TypedDict, total=False):
     """Coefficients that are known, in the units of the data."""
 
@@ -160,14 +228,79 @@ class Constraints(TypedDict, total=False):
     of the result. Default: false."""
 
 
-class Webhook(TypedDict, total=False):
-    """An address that receives the job's record when the job has ended.
+class IdentificationParameters(TypedDict, total=False):
+    """All parameters that, together with the data, determine the result.
 
-    The record is sent in a signed POST (Standard Webhooks).
+    Every field has a default.
     """
 
-    url: Required[str]
-    """Address, beginning with `https://`. The operator decides which hosts are allowed."""
+    library: LibraryParameters
+    kernels: Literal["auto"] | KernelParameters
+    """The test functions that weight the increments by state. `auto`: bandwidth and number chosen
+    by cross-validation."""
+    dynamics: Literal["auto", "first-order", "second-order", "coloured-noise"]
+    """Order of the dynamics. `first-order`: dX = b(X) dt + σ(X) dW of the recorded variables.
+    `second-order`: the recorded variables are positions of inertial dynamics, dx = v dt, dv = F(x,
+    v) dt + σ(x, v) dW; the library then has terms in x and v. `coloured-noise`: dx = f(x) dt + u dt
+    with an Ornstein–Uhlenbeck process u for noise; one variable only. `auto`: the record decides.
+    Default: "auto"."""
+    estimator: Literal["efficient", "paper"]
+    """Estimator. `efficient`: generalised least squares with sums pooled over trajectories.
+    `paper`: Algorithm 1 of the source paper, unchanged. Default: "efficient"."""
+    sampling_rule: Literal["auto", "euler", "trapezoid", "simpson"]
+    """Quadrature rule for the drift over one sampling interval. `auto`: trapezoid; its
+    discretisation error is removed where it is material, in several variables by a fourth-order
+    rule. The `paper` estimator always uses `euler`. Default: "auto"."""
+    measurement_noise: Literal["auto", "none", "corrected"]
+    """Correction for white measurement noise. `auto`: applied, with a warning, if the residuals
+    show noise. `none`: never applied. `corrected`: always applied. Default: "auto"."""
+    selection: SelectionParameters
+    diffusion_structure: Literal["full", "diagonal", "isotropic"]
+    """Structure of the diffusion tensor. It makes no difference in one variable. Default: "full".
+    """
+    periodic: Mapping[str, float]
+    """Period of each periodic variable (an angle), e.g. `{"x": 360.0}` [state]."""
+    domain: Mapping[str, Sequence[float | None]]
+    """Known bounds of a variable, e.g. `{"x": [0.0, null]}`; `null` means unbounded [state]."""
+    constraints: Constraints
+    """What is known about the model before the fit."""
+    seed: int
+    """Seed of all random numbers (the models drawn for confidence intervals of derived quantities).
+    Default: 0."""
+
+
+class ComparisonJob(TypedDict, total=False):
+    """Compare groups of trajectories: which coefficients and which time scales differ.
+
+    The groups are several datasets, or the groups of one dataset whose report has `groups`. They
+    may differ in sampling interval, length and measurement noise.
+    """
+
+    labels: Mapping[str, str]
+    """Your own labels for this job. The list of jobs can be filtered by them."""
+    timeout_seconds: float
+    """Time limit on the worker, after which the job fails with `timed-out` [s]. Default: 600.0."""
+    webhook: Webhook | None
+    """Address that receives a signed POST when the job has ended."""
+    dataset: str | None
+    """Id of an uploaded dataset."""
+    data: InlineData | None
+    """The data themselves, instead of a dataset id."""
+    trajectories: Sequence[int] | None
+    """Numbers of the trajectories to use, counted from 0 in the order of the dataset; all of them
+    if omitted."""
+    parameters: IdentificationParameters
+    """Parameters of the identification."""
+    kind: Required[Literal["comparison"]]
+    """Job kind: compare groups of trajectories."""
+    groups: Mapping[str, Sequence[str]]
+    """Ids of the datasets in each group, two groups or more, instead of one dataset that has
+    groups. All have the same variables, in the same units."""
+    reference: str | None
+    """Group that the others are compared with; the first one if omitted."""
+    analysis: AnalysisParameters
+    """Quantities to derive from the model of each group. With `model_only`, coefficients alone are
+    compared."""
 
 
 class ModelTerms(TypedDict, total=False):
@@ -209,105 +342,6 @@ class GeneratorJob(TypedDict, total=False):
     """The model, given by its terms or by the job that identified it."""
     analysis: AnalysisParameters
     """Quantities to derive from the model."""
-
-
-class InlineData(TypedDict, total=False):
-    """A small dataset sent within the job."""
-
-    dt: float | None
-    """Sampling interval [time]. It may be omitted if `times` is given."""
-    times: Sequence[Sequence[float]] | None
-    """Sample times of each trajectory [time]."""
-    trajectories: Required[Sequence[Sequence[float | Sequence[float | None] | None]]]
-    """Samples of each trajectory: a number per sample, or a list of d numbers per sample; `null` is
-    a missing value [state]."""
-
-
-class LibraryParameters(TypedDict, total=False):
-    """The library: candidate terms of drift and diffusion."""
-
-    polynomial_degree: int
-    """Highest total degree of the monomials 1, x, x^2, … Default: 4."""
-    fourier_harmonics: int
-    """Highest n of sin(n*x) and cos(n*x), for variables declared periodic. Default: 0."""
-    diffusion_degree: int | None
-    """Highest total degree of the diffusion's monomials; the diffusion then has no other terms. 0:
-    additive noise. `null`: the diffusion uses the whole library."""
-    extra_terms: Sequence[str]
-    """Additional terms as text, e.g. `x^6`, `sin(2*x)`."""
-
-
-class KernelParameters(TypedDict, total=False):
-    """The Gaussian test functions K_j (instruments) that weight the increments by state."""
-
-    count: Literal["auto"] | int
-    """Number of equally spaced kernel centres; in several variables the maximum number. `auto`:
-    chosen by cross-validation, together with the bandwidth if none is given; `"kernels": "auto"` is
-    short for this. Default: 50."""
-    bandwidth: Literal["auto"] | float
-    """Standard deviation h of each kernel [state]. `auto`: 2.2 times the spacing of the centres,
-    unless `count` is `auto` as well. In several variables the unit is one standard deviation of the
-    decorrelated data, and `auto` is 1.5 times the spacing. Default: "auto"."""
-    range: Literal["auto"] | Sequence[float]
-    """First and last kernel centre [state]; one variable only. `auto`: the range of the central
-    99.9 % of the samples. Default: "auto"."""
-
-
-class SelectionParameters(TypedDict, total=False):
-    """Selection of terms from the library."""
-
-    method: Literal["bic", "pastis", "lasso_cv", "stlsq", "none"]
-    """Selection method. `bic`: Bayesian information criterion over all sets of terms. `pastis`:
-    over all sets of terms, with a penalty of log(K/0.001) per term for a library of K terms.
-    `lasso_cv`: sets of terms along the lasso path, by cross-validation over trajectories, or over
-    blocks of a single time series. `stlsq`: sequentially thresholded least squares, dropping terms
-    below `z_threshold` one at a time. `none`: keep every term. Default: "bic"."""
-    z_threshold: float
-    """Smallest |z| = |coefficient| / standard error of a term that `stlsq` keeps; other methods
-    ignore it. Default: 4.0."""
-    threshold: float
-    """Relative threshold of STLSQ in the `paper` preset; otherwise ignored. Default: 0.25."""
-
-
-class IdentificationParameters(TypedDict, total=False):
-    """All parameters that, together with the data, determine the result.
-
-    Every field has a default.
-    """
-
-    library: LibraryParameters
-    kernels: Literal["auto"] | KernelParameters
-    """The test functions that weight the increments by state. `auto`: bandwidth and number chosen
-    by cross-validation."""
-    dynamics: Literal["auto", "first-order", "second-order", "coloured-noise"]
-    """Order of the dynamics. `first-order`: dX = b(X) dt + σ(X) dW of the recorded variables.
-    `second-order`: the recorded variables are positions of inertial dynamics, dx = v dt, dv = F(x,
-    v) dt + σ(x, v) dW; the library then has terms in x and v. `coloured-noise`: dx = f(x) dt + u dt
-    with an Ornstein–Uhlenbeck process u for noise; one variable only. `auto`: the record decides.
-    Default: "auto"."""
-    estimator: Literal["efficient", "paper"]
-    """Estimator. `efficient`: generalised least squares with sums pooled over trajectories.
-    `paper`: Algorithm 1 of the source paper, unchanged. Default: "efficient"."""
-    sampling_rule: Literal["auto", "euler", "trapezoid", "simpson"]
-    """Quadrature rule for the drift over one sampling interval. `auto`: trapezoid; its
-    discretisation error is removed where it is material, in several variables by a fourth-order
-    rule. The `paper` estimator always uses `euler`. Default: "auto"."""
-    measurement_noise: Literal["auto", "none", "corrected"]
-    """Correction for white measurement noise. `auto`: applied, with a warning, if the residuals
-    show noise. `none`: never applied. `corrected`: always applied. Default: "auto"."""
-    selection: SelectionParameters
-    diffusion_structure: Literal["full", "diagonal", "isotropic"]
-    """Structure of the diffusion tensor. It makes no difference in one variable. Default: "full".
-    """
-    periodic: Mapping[str, float]
-    """Period of each periodic variable (an angle), e.g. `{"x": 360.0}` [state]."""
-    domain: Mapping[str, Sequence[float | None]]
-    """Known bounds of a variable, e.g. `{"x": [0.0, null]}`; `null` means unbounded [state]."""
-    constraints: Constraints
-    """What is known about the model before the fit."""
-    seed: int
-    """Seed of all random numbers (the models drawn for confidence intervals of derived quantities).
-    Default: 0."""
 
 
 class IdentificationJob(TypedDict, total=False):
@@ -409,6 +443,7 @@ class SweepJob(TypedDict, total=False):
 
 
 JOBS: Mapping[str, Any] = {
+    "comparison": ComparisonJob,
     "generator": GeneratorJob,
     "identification": IdentificationJob,
     "rolling": RollingJob,

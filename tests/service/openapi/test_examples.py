@@ -3,6 +3,7 @@ and held to its schema."""
 
 import io
 import json
+import shutil
 from typing import Any
 
 import jsonschema
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from contract.comparison import GROUPS
 from contract.datasets import Dataset
 from contract.jobs import IdentificationJob
 from contract.kinds import KINDS
@@ -42,6 +44,10 @@ def furnished(service: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     np.save(folder / "segments.npy", np.array([[0, 4, 0]]))
     (folder / "original").write_text(examples.CSV)
     dataset = Dataset.model_validate(example("get", "/v1/datasets/{dataset_id}", "200"))
+    for ids in GROUPS.values():
+        other = folder.parent / ids[0]
+        shutil.copytree(folder, other)
+        service.stores.datasets.put("default", dataset.model_copy(update={"id": ids[0]}), other)
     service.stores.datasets.put("default", dataset, folder)
     with monkeypatch.context() as patch:
         patch.setattr("storage.redis.jobs.new_job_id", lambda: examples.JOB)

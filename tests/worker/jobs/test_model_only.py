@@ -147,7 +147,7 @@ def test_it_is_expected_to_take_less() -> None:
             JOB_REQUEST.validate_python(
                 {"kind": "identification", "dataset": "ds_a", "analysis": {"model_only": only}}
             ),
-            DATASET,
+            (DATASET,),
         )
         for only in (False, True)
     )

@@ -32,8 +32,10 @@ FOR_PROGRAMS = {
     "code", "components", "convention", "data", "dataset", "dataset_sha256", "equivalent",
     "instance", "job", "method", "pointer", "sampling_rule", "support", "term", "time_unit",
     "title", "type", "variable", "version",
+    "datasets", "group", "name", "reference", "summary",
 }  # fmt: skip
-"""Text fields of results that hold codes, ids, units, or terms by standard names."""
+"""Text fields of results that hold codes, ids, units, or terms by standard names; of a comparison
+names of groups, and words that have the symbols already."""
 
 ANGLES = Symbols({"x": "phi", "y": "S_P_500"})
 SWAPPED = Symbols({"x": "v", "y": "x_"})

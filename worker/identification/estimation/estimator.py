@@ -128,12 +128,12 @@ def _identify_several(
     asked = RULES.get(rule, TRAPEZOID)
     # Residuals of overlapping windows are correlated anyway; those of pairs show noise of the path.
     plain = _compared(fitted(problem, TRAPEZOID if asked.overlapping else asked))
-    if noise == "corrected" or (noise == "auto" and is_noisy(_with_noise(plain))):
+    if noise == "corrected" or (noise != "none" and is_noisy(_with_noise(plain))):
         corrected = through_noise_of_several(problem, plain)
         if corrected is not None:
             return corrected
     fit = _without_noise(problem, rule, asked, plain)
-    return with_possible_noise(fit, problem) if noise == "auto" else fit
+    return with_possible_noise(fit, problem) if noise in ("auto", "possible") else fit
 
 
 def _without_noise(

@@ -31,7 +31,10 @@ from worker.identification.sums.strong_noise import strong_noise
 
 Floats = NDArray[np.float64]
 
-NoiseHandling = Literal["auto", "none", "corrected"]
+NoiseHandling = Literal["auto", "none", "corrected", "possible"]
+"""Treatment of measurement noise; `possible`: corrected for wherever any is found, significant or
+not, between steps that show it. So no estimate is shifted by noise that was missed, as one of two
+records that are compared may be."""
 
 FEWEST_WINDOWS = 200
 
@@ -100,6 +103,8 @@ def through_noise_of_one(
     rounding = rounding_of(quantum, n, raw.mean_square, *raw.lag_one_covariance)
     strong = strong_noise(problem.data, problem.scales, problem.period)
     coarse = _hides_noise(plain)
+    if handling == "possible" and _rate_of(plain) < COARSEST:
+        handling = "corrected"
     if not (handling == "corrected" or rounding or strong or coarse or _looks_noisy(raw)):
         return None, None
     problem = _no_narrower(plain.equations.problem, SMOOTH_OVER_GRID * quantum)
@@ -136,9 +141,14 @@ def _looks_noisy(raw: ResidualMoments) -> bool:
 
 def _hides_noise(plain: Fit) -> bool:
     """Check whether the step is so coarse that residuals hide noise, and the fit shows it."""
-    assert plain.statistics is not None, "there is one variable"
-    _, rate = mean_diffusion_and_rate(plain.equations.problem, plain.statistics, plain)
+    rate = _rate_of(plain)
     return rate < COARSEST and (rate > COARSE or is_too_coarse(plain))
+
+
+def _rate_of(plain: Fit) -> float:
+    """Return the relaxation rate, internal units."""
+    assert plain.statistics is not None, "there is one variable"
+    return mean_diffusion_and_rate(plain.equations.problem, plain.statistics, plain)[1]
 
 
 def _is_found(found: Fit, rounding: ScalarNoise | None) -> bool:

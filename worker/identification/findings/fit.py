@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from grammar.terms import variable_name
 from worker.identification.estimation.fit import Fit
-from worker.identification.estimation.noise_correction import NoiseHandling
+from worker.identification.estimation.noise_correction import NOISE_FOUND, NoiseHandling
 from worker.identification.estimation.problem import Problem
 from worker.identification.findings.domain import (
     kernels_not_chosen,
@@ -48,7 +48,8 @@ def findings(fit: Fit, problem: Problem, noise: NoiseHandling) -> Iterator[Findi
     yield from thinned(fit)
     yield from coarse_sampling(fit, problem.library)
     yield from rule_dependent(fit, problem.library)
-    yield from measurement_noise(fit, problem) if noise != "none" else ()
+    if noise != "none" and not (noise == "possible" and _is_insignificant(fit)):
+        yield from measurement_noise(fit, problem)
     yield from noise_not_excluded(fit, problem)
     yield from motion_blur(fit)
     yield from _by_variable(
@@ -78,3 +79,10 @@ def _by_variable(fit: Fit, found: Iterable[tuple[int, Finding]]) -> Iterator[Fin
             f"In {', '.join(several)}: {message}",
             {name: dict(f.details) for name, f in several.items()},
         )
+
+
+def _is_insignificant(fit: Fit) -> bool:
+    """Return whether the variance of one variable's noise may well be zero."""
+    return len(fit.raw) == 1 and bool(
+        fit.noise_variances[0] < NOISE_FOUND * fit.noise_error and not fit.raw[0].is_noisy
+    )

@@ -1,0 +1,95 @@
+"""Groups of records compared: what differs is found; trajectories that differ are allowed for."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from worker.analysis import AnalysisSettings
+from worker.comparison.comparison import Comparison, compare
+from worker.comparison.permutations import arrangements
+from worker.identification.data.trajectories import Trajectories, from_arrays
+from worker.identification.errors import SecondOrderDynamics, TooFewSamples
+from worker.identification.estimation.setup import ComponentTerms, Settings
+
+FIT = AnalysisSettings(model_only=True)
+DT = 0.05
+
+
+def relaxing(
+    seed: int, rates: list[float], n: int = 1500, level: np.ndarray | float = 0.0
+) -> Trajectories:
+    """Tracks of dX = rate (level − X) dt + dW by their exact transitions."""
+    generator, rate = np.random.default_rng(seed), np.array(rates)
+    decay = np.exp(-rate * DT)
+    spread = np.sqrt((1 - decay**2) / (2 * rate))
+    x = generator.normal(size=len(rate)) / np.sqrt(2 * rate)
+    seen = [x]
+    for _ in range(n - 1):
+        seen.append(decay * seen[-1] + spread * generator.normal(size=len(rate)))
+    return from_arrays(list(np.array(seen).T + level), DT)
+
+
+def compared(groups: dict[str, Trajectories], **how: Any) -> Comparison:
+    return compare(groups, Settings(**how), FIT, lambda *_: None)
+
+
+def test_a_rate_that_differs_is_found_and_a_diffusion_that_does_not_is_shared() -> None:
+    found = compared({"a": relaxing(1, [1.0] * 4), "b": relaxing(2, [2.0] * 4)})
+    drift, diffusion = found.components["x"], found.components["x,x"]
+    assert (drift.terms, drift.found.sharing) == (("x",), ("separate",))
+    assert (diffusion.terms, diffusion.found.sharing[0]) == (("1",), "shared")
+    # The Cramér–Rao bound of a rate κ over a duration T is √(2κ/T).
+    errors = np.sqrt(2 * np.array([1.0, 2.0]) / (4 * 1500 * DT))
+    assert (np.abs(drift.found.values[:, 0] + [1, 2]) < 4 * errors).all()
+    assert drift.found.equality.p_value < 1e-6
+    # The 35 ways of putting eight tracks into two groups of four differ at least by 1/35.
+    assert found.permuted.p_values["x"] < 0.06
+
+
+def test_tracks_that_differ_among_themselves_are_no_difference_between_groups() -> None:
+    # Rates of the tracks are drawn once; the halves differ by the draw alone.
+    rates = [0.5, 0.6, 2.5, 0.5, 2.6, 0.7, 0.6, 2.5]
+    found = compared({"a": relaxing(1, rates[:4]), "b": relaxing(2, rates[4:])})
+    assert found.permuted.p_values["x"] > 0.1
+
+
+def test_units_change_no_test() -> None:
+    groups = {"a": relaxing(1, [1.0] * 2), "b": relaxing(2, [1.5] * 2)}
+
+    def scaled(data: Trajectories) -> Trajectories:
+        return Trajectories(1e-9 * data.states, 1e3 * data.times, data.segments)
+
+    one = compared(groups)
+    other = compared({name: scaled(data) for name, data in groups.items()})
+    for key in ("x", "x,x"):
+        assert other.components[key].found.equality.p_value == pytest.approx(
+            one.components[key].found.equality.p_value, rel=1e-3
+        )
+
+
+def test_a_known_term_is_neither_compared_nor_fitted() -> None:
+    groups = {"a": relaxing(1, [1.0] * 2, level=1.0), "b": relaxing(2, [1.0] * 2, level=2.0)}
+    found = compared(groups, constraints={"x": ComponentTerms(known={"x": -1.0})})
+    assert found.components["x"].terms == ("1",)
+    # The error of the level times the rate is 1/√T.
+    assert found.components["x"].found.values[:, 0] == pytest.approx(
+        [1.0, 2.0], abs=4 / np.sqrt(2 * 1500 * DT)
+    )
+
+
+def test_what_a_group_cannot_answer_names_the_group() -> None:
+    good, short = relaxing(1, [1.0]), relaxing(2, [1.0], n=20)
+    with pytest.raises(TooFewSamples, match="Group short: Too few samples: 19 increments"):
+        compared({"good": good, "short": short})
+    smooth = np.cumsum(good.states[:, 0]) * DT
+    with pytest.raises(SecondOrderDynamics, match=r"Group inert: .*first order"):
+        compared({"good": good, "inert": from_arrays([smooth], DT)})
+
+
+def test_few_trajectories_are_not_permuted() -> None:
+    assert arrangements([3, 3]) == pytest.approx(20)
+    assert arrangements([2, 2, 2]) == pytest.approx(90)
+    found = compared({"a": relaxing(1, [1.0]), "b": relaxing(2, [1.0])})
+    assert found.permuted.p_values == {}
+    assert "in only 2 ways" in found.permuted.reason
