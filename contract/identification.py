@@ -238,6 +238,16 @@ class Constraints(Document):
         return self
 
 
+class KnownNoise(Document):
+    """Measurement noise (localisation error) that is known."""
+
+    std_error: (
+        PositiveFinite | Annotated[dict[Name, PositiveFinite], Field(min_length=1, max_length=64)]
+    ) = Field(examples=[0.02, {"x": 0.02}])
+    """Standard error of the samples: one for all variables, or by variable; variables that are not
+    named have none [state]."""
+
+
 class IdentificationParameters(Document):
     """All parameters that, together with the data, determine the result.
 
@@ -264,9 +274,17 @@ class IdentificationParameters(Document):
     """Quadrature rule for the drift over one sampling interval. `auto`: trapezoid; its
     discretisation error is removed where it is material, in several variables by a fourth-order
     rule. The `paper` estimator always uses `euler`."""
-    measurement_noise: Literal["auto", "none", "corrected"] = "auto"
-    """Correction for white measurement noise. `auto`: applied, with a warning, if the residuals
-    show noise. `none`: never applied. `corrected`: always applied."""
+    measurement_noise: Annotated[
+        Literal["auto", "none", "corrected"] | KnownNoise,
+        Field(examples=["auto", {"std_error": 0.02}]),
+    ] = "auto"
+    """Correction for white measurement noise. `auto`: by the errors of the samples if the data have
+    such columns; else applied, with a warning, if the residuals show noise. `none`: never applied.
+    `corrected`: always applied. An object gives the standard error of the samples, which is then
+    not estimated; first-order dynamics only."""
+    exposure: Annotated[PositiveFinite | None, Field(examples=[0.008])] = None
+    """Time over which each sample is an average (motion blur), at most the sampling interval; if
+    omitted, it is estimated where the residuals show it [time]. First-order dynamics only."""
     selection: SelectionParameters = SelectionParameters()
     diffusion_structure: Literal["full", "diagonal", "isotropic"] = "full"
     """Structure of the diffusion tensor. It makes no difference in one variable."""
@@ -320,6 +338,25 @@ class IdentificationParameters(Document):
             raise ValueError(
                 "an isotropic diffusion is one component: bounds and equalities of the diffusion "
                 "need another diffusion_structure"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _known_noise_is_of_first_order(self) -> Self:
+        known = isinstance(self.measurement_noise, KnownNoise)
+        if not (known or self.exposure):
+            return self
+        what = "measurement_noise.std_error" if known else "exposure"
+        if self.with_velocities:
+            raise ValueError(
+                f"{what} is for first-order dynamics: leave it out, or set dynamics to first-order"
+            )
+        if self.estimator == "paper":
+            raise ValueError(f"the paper's Algorithm 1 knows no {what}: leave it out")
+        if self.measurement_noise in ("none", "corrected"):
+            raise ValueError(
+                f"exposure and measurement_noise {self.measurement_noise} exclude each other: "
+                "leave one of them out, or give measurement_noise.std_error"
             )
         return self
 

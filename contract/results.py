@@ -160,8 +160,10 @@ class Component(Document):
 class RestrictionTest(Document):
     """Test of what was given of several coefficients, against the free fit."""
 
-    restriction: Literal["bounds", "equalities", "gradient", "detailed-balance"]
-    """What was given."""
+    restriction: Literal[
+        "bounds", "equalities", "gradient", "detailed-balance", "measurement-noise"
+    ]
+    """What was given: constraints, or the standard error of the samples."""
     components: tuple[str, ...]
     """The components it is about: a variable for the drift, a pair for the diffusion."""
     statistic: float
@@ -231,7 +233,8 @@ class Model(Document):
     potential: Potential | None = None
     """Potential of the drift, if `constraints.gradient` or `detailed_balance` was set."""
     restriction_tests: tuple[RestrictionTest, ...] = ()
-    """Tests of bounds that the free fit violates, and of equalities and the potential."""
+    """Tests of bounds that the free fit violates, of equalities and the potential, and of the
+    measurement noise that was given."""
     convention: str = "Itô; diffusion a = σσᵀ = 2D"
     """Definition of drift and diffusion."""
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from contract.base import Document
 from contract.datasets import Dataset
 from contract.generator import AnalysisParameters, CommittorRequest, PassageRequest, Place
-from contract.identification import Constraints, IdentificationParameters
+from contract.identification import Constraints, IdentificationParameters, KnownNoise
 from contract.jobs import DataJob, Job, overlaid
 from contract.results import Model, Notice
 from grammar.names import as_written
@@ -150,6 +150,13 @@ def faults_of_words(
                     yield (name, word), f"{word!r} is a velocity, which is no angle"
                 periods |= {standard: value} if name == "periodic" else {}
     yield from _faults_of_constraints(parameters.constraints, symbols, periods)
+    if isinstance(parameters.measurement_noise, KnownNoise):
+        errors = parameters.measurement_noise.std_error
+        for word in errors if isinstance(errors, Mapping) else ():
+            try:
+                symbols.standard(word)
+            except UnknownWord as error:
+                yield ("measurement_noise", "std_error", word), str(error)
     for number, term in enumerate(parameters.library.extra_terms):
         try:
             symbols.standard_term(term, periods)
@@ -220,6 +227,10 @@ def _parameters(given: Mapping[str, Any], symbols: Symbols, base: dict[str, Any]
     if isinstance(library, Mapping) and library.get("extra_terms"):
         terms = tuple(symbols.standard_term(term, periods) for term in library["extra_terms"])
         made["library"] = {**library, "extra_terms": terms}
+    noise = made.get("measurement_noise")
+    if isinstance(noise, Mapping) and isinstance(noise.get("std_error"), Mapping):
+        errors = {symbols.standard(word): value for word, value in noise["std_error"].items()}
+        made["measurement_noise"] = {**noise, "std_error": errors}
     if isinstance(made.get("constraints"), Mapping):
         made["constraints"] = _constraints(made["constraints"], symbols, periods)
     return made

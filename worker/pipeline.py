@@ -9,7 +9,12 @@ from worker.identification.data.trajectories import Trajectories
 from worker.identification.errors import NotSecondOrder
 from worker.identification.estimation.setup import Settings
 from worker.identification.findings.derived import MODEL_ONLY
-from worker.identification.findings.second_order import about_order, check_order, undecided
+from worker.identification.findings.second_order import (
+    about_order,
+    check_order,
+    errors_not_used,
+    undecided,
+)
 from worker.identification.identified_model import IdentifiedModel, identified_model
 from worker.identification.recorded_velocity_model import recorded_velocity_model
 from worker.identification.second_order.order import decide_order
@@ -35,6 +40,8 @@ def identify(
         settings.sampling_rule != "auto"
         or settings.diffusion_structure != "full"
         or settings.restricted
+        or settings.noise_errors is not None
+        or settings.exposure is not None
     )
     auto = settings.dynamics == "auto"
     if settings.estimator != "paper" and settings.dynamics in ("auto", "second-order"):
@@ -62,7 +69,11 @@ def identify(
             raise
         first = identified_model(data, settings, report, summing)
         return replace(first, findings=(*undecided(str(error)), *first.findings))
-    return replace(model, findings=(*about_order(order, settings.dynamics), *model.findings))
+    said = (
+        *about_order(order, settings.dynamics),
+        *(errors_not_used() if data.errors is not None else ()),
+    )
+    return replace(model, findings=(*said, *model.findings))
 
 
 def states_of(model: IdentifiedModel, data: Trajectories) -> Trajectories:

@@ -220,6 +220,16 @@ def _moments(result: ModelResult) -> Iterator[Table]:
     yield Table("moments", "Stationary moments", headings, tuple(rows), stationary.reason or "")
 
 
+WORDS = {
+    "bounds": "bounds of coefficients",
+    "equalities": "equations among coefficients",
+    "gradient": "drift with a potential",
+    "detailed-balance": "detailed balance",
+    "measurement-noise": "measurement noise",
+}
+"""What each restriction is called."""
+
+
 def _checks(result: IdentificationResult) -> Table:
     d = result.diagnostics
     rows: list[tuple[str, str, str]] = []
@@ -237,6 +247,10 @@ def _checks(result: IdentificationResult) -> Table:
         rows.append(("total variation distance between data and model density", distance, "0"))
     if d.measurement_noise_variance is not None:
         rows.append(("measurement noise variance", plain(d.measurement_noise_variance, 3), "0"))
+    rows += [
+        (f"p-value of what was given: {WORDS[test.restriction]}", plain(test.p_value, 2), "> 0.01")
+        for test in result.model.restriction_tests
+    ]
     if result.generator.ergodic_share is not None:
         share = percent(result.generator.ergodic_share)
         rows.append(("sampled models with a stationary distribution", share, "100 %"))

@@ -42,8 +42,8 @@ def test_a_rotation_refuses_a_potential_which_is_told(
     assert test["p_value"] < 1e-6
     assert result["model"]["potential"]["form"] == "gradient"
     assert "u^2" in result["model"]["potential"]["expression"]
-    (said,) = (w for w in result["warnings"] if w["code"] == "constraint-contradicted")
-    assert "potential" in said["message"]
+    page = client.get(f"/v1/jobs/{result['job']}/report").raise_for_status().text
+    assert "drift with a potential" in page
 
 
 def test_coefficients_in_the_file_s_words_obey_bounds_and_equations(
@@ -97,6 +97,20 @@ def test_coefficients_in_the_file_s_words_obey_bounds_and_equations(
             {"diffusion_structure": "isotropic"},
             "isotropic diffusion is one component",
         ),
+        ({}, {"measurement_noise": {"std_error": 0}}, "measurement_noise"),
+        ({}, {"measurement_noise": {"std_error": -1.0}}, "measurement_noise"),
+        ({}, {"measurement_noise": {"std_error": {}}}, "measurement_noise"),
+        ({}, {"measurement_noise": {"std_error": {"w": 1.0}}}, "'w' is not a variable here"),
+        ({}, {"measurement_noise": {"variance": 1.0}}, "measurement_noise"),
+        ({}, {"measurement_noise": "strong"}, "measurement_noise"),
+        ({}, {"exposure": -0.1}, "exposure"),
+        ({}, {"exposure": 0.1, "measurement_noise": "none"}, "exclude each other"),
+        ({}, {"exposure": 0.1, "dynamics": "coloured-noise"}, "first-order dynamics"),
+        (
+            {},
+            {"measurement_noise": {"std_error": 0.1}, "estimator": "paper"},
+            "knows no measurement_noise.std_error",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_refused_in_words(
@@ -112,6 +126,36 @@ def test_what_cannot_be_meant_is_refused_in_words(
     )
     assert answer.status_code == 422
     assert words in answer.text
+
+
+def test_known_noise_of_a_column_and_of_the_parameters_is_used(
+    client: httpx.Client, rotating: bytes
+) -> None:
+    random = np.random.default_rng(9)
+    x = np.array([row.split(b",") for row in rotating.splitlines()[1:]], dtype=float)
+    y = x[:, 0] + 0.1 * random.standard_normal(len(x))
+    record = b"u,error\n" + b"\n".join(b"%.6f,0.1" % value for value in y)
+    named = {"state_columns": "u", "error_columns": "error"}
+    by_column = upload(client, record, "text/csv", dt=0.05, **named)
+    alone = upload(client, record, "text/csv", dt=0.05, state_columns="u")
+    levels = []
+    for dataset, parameters in (
+        (by_column, {}),
+        (alone, {"measurement_noise": {"std_error": {"u": 0.1}}}),
+        (alone, {"measurement_noise": "none"}),
+    ):
+        result = result_of(
+            client,
+            {
+                "kind": "identification",
+                "dataset": dataset["id"],
+                "parameters": {"dynamics": "first-order", **parameters},
+                **MODEL_ONLY,
+            },
+        )
+        levels.append(result["diagnostics"]["measurement_noise_variance"])
+    assert levels[:2] == pytest.approx([0.01, 0.01], rel=1e-6)
+    assert levels[2] is None
 
 
 def test_windows_are_not_fitted_under_a_potential(client: httpx.Client) -> None:

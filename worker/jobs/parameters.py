@@ -7,7 +7,7 @@ import numpy as np
 
 from contract.base import Interval
 from contract.generator import AnalysisParameters, ModelTerms
-from contract.identification import Constraints, IdentificationParameters
+from contract.identification import Constraints, IdentificationParameters, KnownNoise
 from grammar.terms import variable_name
 from worker.analysis import AnalysisSettings
 from worker.identification.estimation.setup import ComponentTerms, Settings, Sum
@@ -19,7 +19,7 @@ from worker.identification.symbolic_system import SymbolicSystem, field_from_ter
 def settings_of(parameters: IdentificationParameters) -> Settings:
     """Return the settings of an identification."""
     library, kernels, selection = parameters.library, parameters.kernels, parameters.selection
-    constraints = parameters.constraints
+    constraints, noise = parameters.constraints, parameters.measurement_noise
     return Settings(
         dynamics=parameters.dynamics,
         estimator=parameters.estimator,
@@ -31,7 +31,9 @@ def settings_of(parameters: IdentificationParameters) -> Settings:
         criterion=Criterion(selection.method, selection.z_threshold),
         threshold=selection.threshold,
         sampling_rule=parameters.sampling_rule,
-        measurement_noise=parameters.measurement_noise,
+        measurement_noise="auto" if isinstance(noise, KnownNoise) else noise,
+        noise_errors=noise.std_error if isinstance(noise, KnownNoise) else None,
+        exposure=parameters.exposure,
         bounds={variable: bounds_of(parameters.domain, variable) for variable in parameters.domain},
         periods=parameters.periodic,
         seed=parameters.seed,

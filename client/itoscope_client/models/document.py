@@ -97,6 +97,7 @@ class ModelDocument:
         """Equations as text: `b_x = 0.87*x - 0.92*x^3`, `a_xx = 0.26`.
 
         Of second order they are `dx = v dt`, `dv = (-4.1*x - 1.2*v) dt + sqrt(a_vv) dW`.
+        A drift that was restricted to have a potential is followed by it: `U = 0.5*x^2`.
         """
         model = self.in_symbols["model"]
         drift = [f"b_{name} = {part['expression']}" for name, part in model["drift"].items()]
@@ -116,12 +117,24 @@ class ModelDocument:
                 f"d{x} = f dt + u dt",
                 f"f = {self.coloured_noise['drift']['expression']}",
             ]
+        if self.potential is not None:
+            letter = "U" if self.potential["form"] == "gradient" else "Phi"
+            drift.append(f"{letter} = {self.potential['expression']}")
         diffusion = [
             f"a_{index_of(pair)} = {part['expression']}"
             for pair, part in model["diffusion"].items()
             if not self.velocities.keys() & set(pair.split(","))
         ]
         return (*drift, *diffusion)
+
+    @property
+    def potential(self) -> Mapping[str, Any] | None:
+        """Potential of the drift, if `constraints.gradient` or `detailed_balance` was set.
+
+        It has `form`, `expression`, `terms` and `covariance`.
+        """
+        found: Mapping[str, Any] | None = self.in_symbols["model"].get("potential")
+        return found
 
     @property
     def coloured_noise(self) -> Mapping[str, Any] | None:

@@ -149,6 +149,14 @@ class KernelParameters(TypedDict, total=False):
     99.9 % of the samples. Default: "auto"."""
 
 
+class KnownNoise(TypedDict, total=False):
+    """Measurement noise (localisation error) that is known."""
+
+    std_error: Required[float | Mapping[str, float]]
+    """Standard error of the samples: one for all variables, or by variable; variables that are not
+    named have none [state]."""
+
+
 class SelectionParameters(TypedDict, total=False):
     """Selection of terms from the library."""
 
@@ -251,9 +259,14 @@ class IdentificationParameters(TypedDict, total=False):
     """Quadrature rule for the drift over one sampling interval. `auto`: trapezoid; its
     discretisation error is removed where it is material, in several variables by a fourth-order
     rule. The `paper` estimator always uses `euler`. Default: "auto"."""
-    measurement_noise: Literal["auto", "none", "corrected"]
-    """Correction for white measurement noise. `auto`: applied, with a warning, if the residuals
-    show noise. `none`: never applied. `corrected`: always applied. Default: "auto"."""
+    measurement_noise: Literal["auto", "none", "corrected"] | KnownNoise
+    """Correction for white measurement noise. `auto`: by the errors of the samples if the data have
+    such columns; else applied, with a warning, if the residuals show noise. `none`: never applied.
+    `corrected`: always applied. An object gives the standard error of the samples, which is then
+    not estimated; first-order dynamics only. Default: "auto"."""
+    exposure: float | None
+    """Time over which each sample is an average (motion blur), at most the sampling interval; if
+    omitted, it is estimated where the residuals show it [time]. First-order dynamics only."""
     selection: SelectionParameters
     diffusion_structure: Literal["full", "diagonal", "isotropic"]
     """Structure of the diffusion tensor. It makes no difference in one variable. Default: "full".

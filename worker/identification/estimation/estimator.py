@@ -22,6 +22,8 @@ from worker.identification.estimation.direct_equations import joint_equations_of
 from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.noise_correction import (
     NoiseHandling,
+    through_given_noise_of_one,
+    through_given_noise_of_several,
     through_noise_of_one,
     through_noise_of_several,
 )
@@ -109,11 +111,15 @@ def _among_trajectories(fit: Fit) -> Fit:
         trajectories=final if any(test.differs for test in final) else tests,
         exposure=fit.exposure,
         before_thinning=fit.before_thinning,
+        given_noise=fit.given_noise,
+        restrictions=fit.restrictions,
     )
 
 
 def _identify_one(problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHandling) -> Fit:
     plain = _compared(fitted(problem, RULES.get(rule, TRAPEZOID)))
+    if problem.given_noise is not None and noise != "none":
+        return through_given_noise_of_one(plain.equations.problem, plain, problem.given_noise)
     if rule == "auto" and not problem.informative:
         plain = without_rule_errors(plain)
     if noise == "none":
@@ -128,6 +134,8 @@ def _identify_several(
     asked = RULES.get(rule, TRAPEZOID)
     # Residuals of overlapping windows are correlated anyway; those of pairs show noise of the path.
     plain = _compared(fitted(problem, TRAPEZOID if asked.overlapping else asked))
+    if problem.given_noise is not None and noise != "none":
+        return through_given_noise_of_several(problem, plain, problem.given_noise)
     if noise == "corrected" or (noise != "none" and is_noisy(_with_noise(plain))):
         corrected = through_noise_of_several(problem, plain)
         if corrected is not None:

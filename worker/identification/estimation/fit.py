@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 class Restriction:
     """Test of what was given of several coefficients, against the free fit.
 
-    kind        `bounds`, `equalities`, `gradient` or `detailed-balance`
+    kind        `bounds`, `equalities`, `gradient`, `detailed-balance` or `measurement-noise`
     components  components it is about, by name
     given       what was given, in words
     free        what the free fit says instead, in words
@@ -37,7 +37,7 @@ class Restriction:
     p_value     probability of a larger statistic if what was given is true
     """
 
-    kind: Literal["bounds", "equalities", "gradient", "detailed-balance"]
+    kind: Literal["bounds", "equalities", "gradient", "detailed-balance", "measurement-noise"]
     components: tuple[str, ...]
     given: str
     free: str
@@ -128,6 +128,7 @@ class Fit(Solution):
     sample           some of the windows of several variables
     coarse_step      whether the trapezoid's own error exceeded the statistical one; it is removed
     trajectories     tests whether trajectories differ, by variable; empty where there is one
+    given_noise      whether measurement noise or exposure were given, and not estimated
     restrictions     tests of what was given of several coefficients
     potential        potential of the drift, where it was restricted to have one
     equations        equations of all components, of type `components.Equations`
@@ -154,6 +155,7 @@ class Fit(Solution):
     sample: Sample | None = None
     coarse_step: bool = False
     trajectories: tuple[TrajectoryTests, ...] = ()
+    given_noise: bool = False
     restrictions: tuple[Restriction, ...] = ()
     potential: Potential | None = None
     equations: Any = None
@@ -168,7 +170,7 @@ class Fit(Solution):
     def rounding(self) -> ScalarNoise | None:
         """Rounding that was corrected for as measurement noise of a known variance, or None."""
         noise = self.rule.noise
-        return noise if noise is not None and noise.known else None
+        return noise if noise is not None and noise.known and not noise.given else None
 
     def components_at_double_step(self) -> Iterator[tuple[str, Selected, Floats | None]]:
         """Yield each component's name, estimate, and raw coefficients at twice the step or None."""

@@ -5,8 +5,10 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import chi2
 
 from worker.identification.checks.residuals import ResidualMoments
+from worker.identification.errors import InvalidLibrary, TooFewSamples
 from worker.identification.estimation.cell_equations import (
     Weights,
     cell_equations,
@@ -14,10 +16,11 @@ from worker.identification.estimation.cell_equations import (
 )
 from worker.identification.estimation.components import solve
 from worker.identification.estimation.direct_equations import joint_equations_of
-from worker.identification.estimation.fit import Fit
+from worker.identification.estimation.fit import Fit, Restriction, Solution
 from worker.identification.estimation.one_rule import is_too_coarse, judged, mean_diffusion_and_rate
 from worker.identification.estimation.possible_noise import NoiseBelow
-from worker.identification.estimation.problem import Problem
+from worker.identification.estimation.problem import GivenNoise, Problem
+from worker.identification.sums.kernel_statistics import KernelStatistics
 from worker.identification.sums.measurement_noise import MeasurementNoise
 from worker.identification.sums.rounding import quantum_of, rounding_of
 from worker.identification.sums.rules import (
@@ -46,6 +49,12 @@ noise that is missed costs the interval of a, which it shifts by up to 1.4 of it
 these."""
 
 NOISE_ROUNDS = 8
+
+GIVEN_ROUNDS = 2
+"""Rounds in which the stride for a known noise grows."""
+
+LEAST_NOISE = 1e-9
+"""Variance, in a mean square increment, at which noise and blur cancel on average."""
 
 NOISE_TOLERANCE = 1e-4
 """Relative change of the noise's variance at which the iteration ends, after three to five rounds.
@@ -306,6 +315,143 @@ def through_noise_of_several(problem: Problem, plain: Fit) -> Fit | None:
     assert found is not None, "there is a round"
     noisy = replace(equations, noise=MeasurementNoise(covariance, problem.library))
     return judged(problem, noisy, noisy.covariances(found), plain)
+
+
+def through_given_noise_of_one(problem: Problem, plain: Fit, given: GivenNoise) -> Fit:
+    """Correct for measurement noise and motion blur that are known, and test the noise (M78).
+
+    Raises TooFewSamples.
+
+    Parameters
+    ----------
+    problem, plain : data, library and instruments, and the fit without noise
+    given : what is known
+    """
+    problem = _no_narrower(problem, 0.0)
+    variance = float(given.variances[0])
+    a, rate = mean_diffusion_and_rate(problem, _statistics(plain), plain)
+    if given.exposure:
+        rule = SCALAR_THROUGH_NOISE.of_residuals
+    else:
+        # The increments' mean square has twice the noise in it.
+        alone = max(a - 2 * variance, 0.05 * a)
+        rule = _rule_for_noise(problem, SCALAR_THROUGH_NOISE, variance, alone, rate)
+    found = _through_given_at(problem, plain, rule, given)
+    for _ in range(GIVEN_ROUNDS if not given.exposure else 0):
+        a, rate = mean_diffusion_and_rate(problem, _statistics(found), found)
+        before = replace(found.rule, noise=NO_NOISE)
+        wanted = _rule_for_noise(problem, before, variance, a, rate)
+        if wanted.stride < 2 * before.stride:
+            break
+        found = _through_given_at(problem, plain, wanted, given)
+    return replace(
+        found, given_noise=True, restrictions=_noise_tested(problem, plain, found, given)
+    )
+
+
+def _statistics(fit: Fit) -> KernelStatistics:
+    assert fit.statistics is not None, "there is one variable"
+    return fit.statistics
+
+
+def _through_given_at(problem: Problem, plain: Fit, rule: SamplingRule, given: GivenNoise) -> Fit:
+    """Correct for known noise by one rule. Raises TooFewSamples."""
+    variance = float(given.variances[0])
+    deviation = float(np.sqrt(variance * rule.own))
+    problem = _no_narrower(problem, NOISE_DEVIATIONS * deviation)
+    equations = cell_equations(problem, rule)
+    statistics = equations.statistics
+    if statistics.n_windows < FEWEST_WINDOWS:
+        raise TooFewSamples(
+            f"The record has {statistics.n_windows} windows of equal steps, too few to correct for "
+            f"known measurement noise; {FEWEST_WINDOWS} are required.",
+            hints=("Leave measurement_noise and exposure out, or record longer.",),
+        )
+    weights = Weights(statistics.time, statistics.time_squared.sum(axis=0))
+    noise = ScalarNoise(variance, known=True, given=True)
+    for turn in range(NOISE_ROUNDS):
+        found = solve(problem, replace(equations, rule=replace(rule, noise=noise)), weights)
+        before, noise = noise, _with_blur(problem, statistics, found, given)
+        size = max(abs(noise.variance), variance)
+        if turn and abs(noise.variance - before.variance) < NOISE_TOLERANCE * size:
+            break
+        weights = weights_through_noise(problem, statistics, found, noise.variance)
+    whole = replace(equations, rule=replace(rule, noise=noise))
+    return judged(problem, whole, weights, plain)
+
+
+def _with_blur(
+    problem: Problem, statistics: KernelStatistics, found: Solution, given: GivenNoise
+) -> ScalarNoise:
+    """Return the noise and, of samples averaged over an exposure E, −aE/6 at every state."""
+    variance = float(given.variances[0])
+    noise = ScalarNoise(variance, known=True, given=True)
+    a, _ = mean_diffusion_and_rate(problem, statistics, found)
+    if not given.exposure or not a > 0:
+        return noise
+    total = -given.exposure / 6 * found.tensor[0, 0]
+    total[0] += variance
+    mean = variance - given.exposure / 6 * a
+    mean = mean if abs(mean) > LEAST_NOISE * a else -LEAST_NOISE * a
+    return replace(noise, variance=mean, shape=total / mean)
+
+
+def _noise_tested(
+    problem: Problem, plain: Fit, found: Fit, given: GivenNoise
+) -> tuple[Restriction, ...]:
+    """Test noise that was given against its estimate, where one is to be had."""
+    if given.exposure:
+        return ()
+    known = ScalarNoise(float(given.variances[0]))
+    free = _through_noise_at(problem, plain, replace(found.rule, noise=NO_NOISE), known)
+    if free is None or not free.noise_error > 0:
+        return ()
+    variance = float(free.noise_variances[0])
+    statistic = ((variance - known.variance) / free.noise_error) ** 2
+    unit = problem.scales.unit**2
+    return (
+        Restriction(
+            "measurement-noise",
+            problem.library.variables,
+            "standard error of the samples",
+            f"the variance of the measurement noise is {variance * unit:.3g} ± "
+            f"{free.noise_error * unit:.2g} instead of {known.variance * unit:.3g}",
+            statistic,
+            1,
+            float(chi2.sf(statistic, 1)),
+        ),
+    )
+
+
+def through_given_noise_of_several(problem: Problem, plain: Fit, given: GivenNoise) -> Fit:
+    """Correct for measurement noise and motion blur that are known. Raises IdentificationError."""
+    if problem.library.other:
+        names = ", ".join(problem.library.names[k] for k in problem.library.other)
+        raise InvalidLibrary(
+            "Known measurement noise of several variables is corrected for in monomials only, and "
+            f"the library has {names}.",
+            hints=('Leave these terms out, or set measurement_noise to "none".',),
+        )
+    equations = joint_equations_of(problem, THROUGH_NOISE)
+    if equations.n_windows < FEWEST_WINDOWS:
+        raise TooFewSamples(
+            f"The record has {equations.n_windows} windows of equal steps, too few to correct for "
+            f"known measurement noise; {FEWEST_WINDOWS} are required.",
+            hints=("Leave measurement_noise and exposure out, or record longer.",),
+        )
+    v, found = equations.covariances(plain), None
+    noise = np.diag(given.variances)
+    average = equations.sample.functions.mean(axis=0)
+    for _ in range(NOISE_ROUNDS if given.exposure else 1):
+        noisy = replace(equations, noise=MeasurementNoise(noise, problem.library))
+        found = solve(problem, noisy, v, briefly=True)
+        before = noise
+        noise = np.diag(given.variances) - given.exposure / 6 * found.tensor @ average
+        if np.abs(noise - before).max() < NOISE_TOLERANCE * np.abs(noise).max():
+            break
+    assert found is not None, "there is a round"
+    noisy = replace(equations, noise=MeasurementNoise(noise, problem.library))
+    return replace(judged(problem, noisy, noisy.covariances(found), plain), given_noise=True)
 
 
 def _positive(covariance: Floats) -> Floats:

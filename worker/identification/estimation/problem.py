@@ -78,6 +78,21 @@ def _tell_nobody(what: str) -> None:
     """Ignore progress, for callers that follow none."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class GivenNoise:
+    """Measurement noise and motion blur that are known.
+
+    variances   (d,) mean squares of the errors, internal units
+    exposure    time over which each sample is an average [sampling intervals]
+    spread      root mean square of the errors' squares about their mean, over that, where errors
+                were given sample by sample
+    """
+
+    variances: Floats
+    exposure: float = 0.0
+    spread: float = 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class Equality:
     """Linear equation among coefficients: Σ factor · coefficient = value, in the data's units.
@@ -105,6 +120,7 @@ class Problem:
     constraints        what is known of the terms of a component, by its name: `x` or `x,y`
     equalities         linear equations among coefficients
     form               terms of the potential that the drift has; None: it may have none
+    given_noise        measurement noise that is known; None: it is not
     longest_step       step beyond which increments are left out [time]
     least_step         least step to which the samples were thinned; 0: not thinned [time]
     informative        whether the sampling interval depends on the state (informative sampling);
@@ -141,6 +157,7 @@ class Problem:
     constraints: Mapping[str, Constraint] = field(default_factory=dict)
     equalities: tuple[Equality, ...] = ()
     form: PotentialTerms | None = None
+    given_noise: GivenNoise | None = None
 
     def unit_of(self, component: str) -> float:
         """Return the factor of a component, `x` or `x,y`, from internal units to the data's."""

@@ -27,7 +27,13 @@ from worker.identification.errors import (
 from worker.identification.estimation.kernel_choice import choose_instruments
 from worker.identification.estimation.noise_correction import NoiseHandling
 from worker.identification.estimation.potential_terms import Form, potential_terms
-from worker.identification.estimation.problem import Equality, Problem, Structure, make_grid
+from worker.identification.estimation.problem import (
+    Equality,
+    GivenNoise,
+    Problem,
+    Structure,
+    make_grid,
+)
 from worker.identification.selection.constraints import Constraint
 from worker.identification.selection.explosion import OpenEnds
 from worker.identification.selection.support_selection import BIC, Criterion
@@ -39,6 +45,11 @@ from worker.identification.sums.window_products import pairs_of
 from worker.progress import Report, creeping
 
 Floats = NDArray[np.float64]
+
+SAMPLES_AT_ONCE = 1_000_000
+
+LONGEST_EXPOSURE = 1.01
+"""Sampling intervals over which a sample may be an average; a clock may be off by a percent."""
 Range = tuple[float, float]
 
 
@@ -92,6 +103,9 @@ class Settings:
     odd            whether x → −x leaves the dynamics as they are: drift odd, diffusion even
     potential      whether the drift is the slope of a potential, b = −∂U, or in detailed balance
                    at a constant diffusion, b = −½ a ∂Φ; None: it need not be
+    noise_errors   known standard error of the samples, of all variables or by variable [state];
+                   None: that of the data, if they have one
+    exposure       known time over which each sample is an average [time]
     coordinates    internal coordinates; None: measured from the data
     """
 
@@ -116,6 +130,8 @@ class Settings:
     sums: tuple[Sum, ...] = ()
     odd: bool = False
     potential: Form | None = None
+    noise_errors: float | Mapping[str, float] | None = None
+    exposure: float | None = None
     coordinates: Coordinates | None = None
 
     @property
@@ -184,6 +200,7 @@ def problem_of(
     form = settings.potential and potential_terms(settings.potential, library, settings.candidates)
     degree = 0 if settings.potential == "detailed-balance" else settings.diffusion_degree
     equalities = equalities_of(settings, library)
+    given_noise = given_noise_of(data, settings, space)
     count = settings.kernel_count or DEFAULT_COUNT
     if data.dimension == 1:
         (scales,), (period,) = space.scales, periods
@@ -203,6 +220,7 @@ def problem_of(
             constraints=constraints,
             equalities=equalities,
             form=form,
+            given_noise=given_noise,
         )
         if settings.kernel_count is not None:
             return problem
@@ -230,6 +248,7 @@ def problem_of(
         constraints=constraints,
         equalities=equalities,
         form=form,
+        given_noise=given_noise,
     )
     return (
         problem if settings.kernel_count is not None else choose_instruments(problem, instruments)
@@ -296,6 +315,50 @@ def constraints_of(
             ),
         )
     return out
+
+
+def given_noise_of(data: Trajectories, settings: Settings, space: Space) -> GivenNoise | None:
+    """Return the measurement noise that is known of the samples, or of all data; None: it is not.
+
+    Raises InvalidLibrary for a variable that the data do not have.
+    """
+    names = [variable_name(i) for i in range(data.dimension)]
+    errors, spread = settings.noise_errors, 0.0
+    if errors is None and data.errors is not None and settings.measurement_noise == "auto":
+        squares, spread = _mean_squares(data.errors)
+    elif isinstance(errors, Mapping):
+        if not set(errors) <= set(names):
+            raise InvalidLibrary(
+                f"measurement_noise.std_error names {', '.join(sorted(set(errors) - set(names)))}; "
+                f"the variables are {', '.join(names)}."
+            )
+        squares = np.array([errors.get(name, 0.0) ** 2 for name in names])
+    else:
+        squares = np.full(data.dimension, (errors or 0.0) ** 2)
+    exposure = (settings.exposure or 0.0) / space.time
+    if exposure > LONGEST_EXPOSURE:
+        raise InvalidLibrary(
+            f"The exposure of {settings.exposure:.4g} is longer than the sampling interval of "
+            f"{space.time:.4g}.",
+            hints=("Give parameters.exposure in the data's unit of time.",),
+        )
+    if errors is None and not squares.any() and not exposure:
+        return None
+    return GivenNoise(squares / space.units**2, exposure, spread)
+
+
+def _mean_squares(errors: Floats) -> tuple[Floats, float]:
+    """Return the mean square of the samples' errors (d,), and how far these squares vary."""
+    count, moments = np.zeros(errors.shape[1]), np.zeros((2, errors.shape[1]))
+    for start in range(0, len(errors), SAMPLES_AT_ONCE):
+        squares = np.asarray(errors[start : start + SAMPLES_AT_ONCE], dtype=np.float64) ** 2
+        known = np.isfinite(squares)
+        squares = np.where(known, squares, 0.0)
+        count += known.sum(axis=0)
+        moments += np.stack([squares.sum(axis=0), (squares**2).sum(axis=0)])
+    mean, square = moments / np.maximum(count, 1)
+    spread = np.sqrt((square - mean**2).clip(min=0)) / np.where(mean > 0, mean, 1.0)
+    return mean, float(spread.max())
 
 
 def _of_wrong_parity(component: str, library: Library, named: set[int]) -> set[int]:

@@ -18,6 +18,9 @@ from worker.identification.sums.rules import SIMPSON
 MATERIAL_STEP_ERROR = 0.03
 """Relative error from the sampling interval that is worth a warning."""
 
+UNEVEN = 0.05
+"""Variation of the squares of the samples' errors from which it is worth a warning."""
+
 MATERIAL_NOISE = 0.05
 """Share of the diffusion from which noise that is not excluded is worth a warning."""
 
@@ -143,6 +146,18 @@ def measurement_noise(fit: Fit, problem: Problem) -> Iterator[Finding]:
     ]
     variances = (fit.noise_variances * problem.space.units**2).tolist()
     if fit.rounding is not None:
+        return
+    given = problem.given_noise
+    if fit.given_noise and given is not None:
+        if given.spread > UNEVEN:
+            yield Finding(
+                "errors-averaged",
+                "The standard errors of the samples differ: their squares vary by "
+                f"{100 * given.spread:.0f} % about their mean. That mean was used for all samples, "
+                "which is right on average. Should the errors depend on the state, the diffusion "
+                "is wrong by as much as they do.",
+                {"spread": given.spread},
+            )
         return
     if any(variances):
         each = [

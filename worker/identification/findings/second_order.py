@@ -345,3 +345,12 @@ def _coloured(
 def _slope(noise: ColouredNoise) -> float:
     """Return the slope of a linear f per sampling interval."""
     return float(noise.drift.estimate.internal[1])
+
+
+def errors_not_used() -> Iterator[Finding]:
+    """Say that second order estimates the noise of the samples, although errors were given."""
+    yield Finding(
+        "errors-not-used",
+        "The data have columns with the errors of the samples. Second-order dynamics estimate the "
+        "measurement noise from the data, and did not use them.",
+    )

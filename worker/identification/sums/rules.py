@@ -33,7 +33,8 @@ class ScalarNoise:
                equation (M25)
     shape      (n_functions,) coefficients of a function of the state, one on average, to which the
                noise's variance is proportional; None for the same everywhere
-    known      whether the variance is that of a known rounding, else it is an unknown
+    known      whether the variance is known, else it is an unknown
+    given      whether it was given
     error      standard error of the variance
     shared     correlation of the noise of samples one stride and three apart; rounding errors have
                one where a step is below half a quantum
@@ -42,6 +43,7 @@ class ScalarNoise:
     variance: float
     shape: NDArray[np.float64] | None = None
     known: bool = False
+    given: bool = False
     error: float = 0.0
     shared: tuple[float, float] = (0.0, 0.0)
 
