@@ -208,13 +208,18 @@ class IdentificationJob(DataJob):
         return given
 
 
-class GeneratorJob(Job):
+class ModelJob(Job):
+    """A job that starts from a model."""
+
+    model: Annotated[ModelTerms | ModelOfJob, Field(examples=[DOUBLE_WELL])]
+    """The model, given by its terms or by the job that identified it."""
+
+
+class GeneratorJob(ModelJob):
     """Analyse the generator of a given model."""
 
     kind: Literal["generator"]
     """Job kind: analyse a given model."""
-    model: Annotated[ModelTerms | ModelOfJob, Field(examples=[DOUBLE_WELL])]
-    """The model, given by its terms or by the job that identified it."""
     analysis: AnalysisParameters = AnalysisParameters()
     """Quantities to derive from the model."""
 

@@ -11,6 +11,7 @@ from pydantic import Field, TypeAdapter
 from contract.base import CHECKED
 from contract.comparison import GROUPS, ComparisonJob, ComparisonResult
 from contract.jobs import DOUBLE_WELL, DataJob, GeneratorJob, IdentificationJob, Job
+from contract.plan import PlanJob, PlanResult
 from contract.results import GeneratorResult, IdentificationResult, ModelResult, Result
 from contract.rolling import RollingJob, RollingResult
 from contract.sweep import SweepJob, SweepResult
@@ -50,10 +51,12 @@ _MODEL = {"model": DOUBLE_WELL}
 _WINDOWS = {"windows": {"count": 100, "share": 0.1}}
 _SETS = {"variants": [{}, {"selection": {"method": "pastis"}}]}
 _GROUPS = {"groups": GROUPS, **_PASSAGE}
+_PLAN = {"model": DOUBLE_WELL, "target": {"quantity": "passage", "precision": 0.05}}
 _TABLE = (
     Kind("identification", IdentificationJob, IdentificationResult, ("on a dataset", _PASSAGE)),
     Kind("generator", GeneratorJob, GeneratorResult, ("a model given by its terms", _MODEL)),
     Kind("rolling", RollingJob, RollingResult, ("a window moved along the data", _WINDOWS)),
+    Kind("plan", PlanJob, PlanResult, ("how long to record", _PLAN)),
     Kind("sweep", SweepJob, SweepResult, ("several sets of parameters", _SETS)),
     Kind("comparison", ComparisonJob, ComparisonResult, ("groups of datasets", _GROUPS)),
 )

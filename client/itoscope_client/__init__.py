@@ -16,6 +16,7 @@ from itoscope_client.requests import (
     AnalysisParameters,
     IdentificationParameters,
     ModelTerms,
+    PlanTarget,
     RollingWindows,
 )
 from itoscope_client.waiting import WaitingTimedOut
@@ -23,7 +24,7 @@ from itoscope_client.waiting import WaitingTimedOut
 __version__ = version()
 __all__ = [
     "AnalysisParameters", "AsyncClient", "Batch", "Client", "Estimate", "IdentificationParameters",
-    "ModelTerms", "Passage", "Retries", "RollingWindows", "SimulationError", "Term",
+    "ModelTerms", "Passage", "PlanTarget", "Retries", "RollingWindows", "SimulationError", "Term",
     "WaitingTimedOut",
 ]  # fmt: skip
 __all__ += errors.__all__

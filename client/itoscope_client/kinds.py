@@ -11,6 +11,7 @@ from itoscope_client.inputs import LayoutOptions
 from itoscope_client.models.comparison import Comparison
 from itoscope_client.models.estimates import Passage, passage_of
 from itoscope_client.models.model import Model, model_of
+from itoscope_client.models.plan import Plan
 from itoscope_client.models.rolling import Rolling
 from itoscope_client.models.sweep import Sweep
 from itoscope_client.operations import (
@@ -28,11 +29,12 @@ from itoscope_client.requests import (
     AnalysisParameters,
     IdentificationParameters,
     ModelTerms,
+    PlanTarget,
     RollingWindows,
     checked,
 )
 
-__all__ = ["Comparison", "Model", "Rolling", "Sweep"]
+__all__ = ["Comparison", "Model", "Plan", "Rolling", "Sweep"]
 
 
 class Kinds(Operations):
@@ -198,6 +200,58 @@ class Kinds(Operations):
         return model_of(document, ask=self._asking())
 
     @operation
+    def plan(
+        self,
+        model: Model | str | ModelTerms,
+        *,
+        target: PlanTarget | None = None,
+        escape_time: float | None = None,
+        relaxation_time: float | None = None,
+        noise: float | None = None,
+        dt: Sequence[float] | None = None,
+        trajectory_duration: float | None = None,
+        start: float | None = None,
+        max_duration: float | None = None,
+        seed: int | None = None,
+        labels: Mapping[str, str] | None = None,
+        timeout_seconds: float | None = None,
+        timeout: float | None = None,
+        progress: bool | Listener = True,
+    ) -> Flow[Plan]:
+        """Plan a measurement: how long and how often to record.
+
+        model            earlier model, id of a job, or terms
+        target           quantity and precision: {"quantity": "coefficient", "component": "x",
+                         "term": "x^3", "precision": 0.05}, or {"quantity": "difference",
+                         "component": "x", "term": "x", "other": -1.2, "power": 0.9}
+        escape_time      instead of `target`: wanted standard error, as a fraction, of the slower
+                         mean first-passage time between two wells
+        relaxation_time  instead of `target`: that of the longest relaxation time
+        noise            standard deviation of the measurement noise; default: that of the model's
+                         data
+        dt               sampling intervals to choose from
+        trajectory_duration  duration of every trajectory; default: one for all
+        start            state at which every trajectory begins; default: anywhere
+        max_duration     longest total duration that can be recorded
+        seed             seed of the simulation that checks the plan
+        """
+        job = planning(
+            model,
+            target,
+            escape_time,
+            relaxation_time,
+            noise=noise,
+            dt=None if dt is None else list(dt),
+            trajectory_duration=trajectory_duration,
+            start=start,
+            max_duration=max_duration,
+            seed=seed,
+            labels=labels,
+            timeout_seconds=timeout_seconds,
+        )
+        return Plan((yield from computed(job, None, self._retries, listener(progress), timeout)))
+
+    @operation
     def passage(self, model: Model | str, start: Any, end: Any) -> Flow[Passage]:
         """Return a model's first-passage time from its result, or else computed by the service."""
         known = model.known_passage(start, end) if isinstance(model, Model) else None
@@ -309,13 +363,44 @@ def generating(
     timeout_seconds: float | None = None,
 ) -> Document:
     """Return the document of a job that analyses a model. Raises InputError."""
-    if isinstance(model, Model):
-        source: Any = model.source
-    else:
-        source = {"job": model} if isinstance(model, str) else dict(model)
     return _job(
-        "generator", model=source, analysis=analysis, labels=labels, timeout_seconds=timeout_seconds
+        "generator",
+        model=_source(model),
+        analysis=analysis,
+        labels=labels,
+        timeout_seconds=timeout_seconds,
     )
+
+
+def planning(
+    model: Model | str | ModelTerms,
+    target: PlanTarget | None,
+    escape_time: float | None,
+    relaxation_time: float | None,
+    **fields: Any,
+) -> Document:
+    """Return the document of a job that plans a measurement. Raises InputError."""
+    asked = [
+        dict(target) if target is not None else None,
+        {"quantity": "passage", "precision": escape_time} if escape_time is not None else None,
+        {"quantity": "relaxation_time", "precision": relaxation_time}
+        if relaxation_time is not None
+        else None,
+    ]
+    known = [each for each in asked if each is not None]
+    if len(known) != 1:
+        raise InputError(
+            "a plan has one aim: give `escape_time` or `relaxation_time`, the relative standard "
+            "error that is wanted, or a `target`"
+        )
+    return _job("plan", model=_source(model), target=known[0], **fields)
+
+
+def _source(model: Model | str | ModelTerms) -> Any:
+    """Return the model of a job's document."""
+    if isinstance(model, Model):
+        return model.source
+    return {"job": model} if isinstance(model, str) else dict(model)
 
 
 def _job(kind: str, **fields: Any) -> Document:

@@ -80,7 +80,7 @@ def _written(name: str, part: Schema) -> str:
         for field, of in fields.items()
     }
     if "from" in fields:
-        rows = "".join(f'        "{field}": {kind},\n' for field, kind in types.items())
+        rows = "".join(_row(field, kind) for field, kind in types.items())
         return "\n".join(
             [
                 f'{name} = TypedDict(\n    "{name}",\n    {{\n{rows}    }},\n    total=False,\n)',
@@ -92,6 +92,15 @@ def _written(name: str, part: Schema) -> str:
     for field, kind in types.items():
         lines += [f"    {field}: {kind}", *_quoted(_described(fields[field]), "    ")]
     return "\n".join(lines)
+
+
+def _row(field: str, kind: str) -> str:
+    """Write a field in a call, on three lines where it is long."""
+    row = f'        "{field}": {kind},\n'
+    if len(row) <= WIDTH or not kind.endswith("]"):
+        return row
+    outer, inner = kind[:-1].split("[", 1)
+    return f'        "{field}": {outer}[\n            {inner}\n        ],\n'
 
 
 def _described(of: Schema) -> str:

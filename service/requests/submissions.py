@@ -13,7 +13,7 @@ from contract.comparison import ComparisonJob
 from contract.datasets import Dataset, Layout
 from contract.generator import ModelOfJob, ModelTerms
 from contract.identification import IdentificationParameters
-from contract.jobs import DataJob, GeneratorJob, InlineData, Job, host_allowed
+from contract.jobs import DataJob, InlineData, Job, ModelJob, host_allowed
 from contract.kinds import JOB_REQUEST, KINDS
 from contract.problems import ProblemError
 from contract.symbols import faults_of_words, symbols_of_dataset
@@ -149,7 +149,7 @@ async def _resolved(
     if not isinstance(job, DataJob):
         if upload is not None:
             raise _fault("#/file", f"a {job.kind} job takes a `model`, not a file")
-        if isinstance(job, GeneratorJob) and isinstance(job.model, ModelOfJob) and not repeated:
+        if isinstance(job, ModelJob) and isinstance(job.model, ModelOfJob) and not repeated:
             await _check_model(context, tenant, job.model)
         return job, ()
     groups = job.groups or None if isinstance(job, ComparisonJob) else None
@@ -426,7 +426,7 @@ def estimated_seconds(job: Job, datasets: Sequence[Dataset]) -> float:
         fits = job.fits_of_each * sum(
             increments * _increment(given, recorded) for given in job.parameter_sets().values()
         )
-    elif isinstance(job, GeneratorJob) and isinstance(job.model, ModelTerms):
+    elif isinstance(job, ModelJob) and isinstance(job.model, ModelTerms):
         variables = len(job.model.drift)
     return START_SECONDS + fits + job.analyses * ANALYSIS.get(variables, 3.0)
 

@@ -373,6 +373,35 @@ PLANE = {
 }
 
 
+def planned(model: Any, target: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"kind": "plan", "model": model, "target": target, **fields}
+
+
+def test_a_plan_without_a_distribution_or_with_coarse_samples(client: httpx.Client) -> None:
+    target = {"quantity": "coefficient", "component": "x", "term": "x"}
+    free = {"drift": {"x": {"x": 1}}, "diffusion": {"x,x": {"1": 1}}}
+    found = answer(client, None, planned(free, target))
+    assert found.code == "no-plan"
+    assert "domain whose ends reflect" in found.detail
+    bounded = {**free, "domain": {"x": [-2, 2]}}
+    assert answer(client, None, planned(bounded, target)).code is None
+    coarse = answer(client, None, planned(OU_MODEL, target, dt=[10]))
+    assert coarse.code == "no-plan"
+    assert "intervals up to 1.5 in `dt`" in coarse.detail
+    assert answer(client, None, planned(OU_MODEL, target, dt=[1.5])).code is None
+    plane = answer(client, None, planned(PLANE, target))
+    assert plane.code == "no-plan"
+    assert "a model of its own" in plane.detail
+
+
+def test_a_plan_for_an_escape_from_a_single_well(client: httpx.Client) -> None:
+    found = answer(client, None, planned(OU_MODEL, {"quantity": "passage"}))
+    assert found.code == "no-such-quantity"
+    assert "target.from and target.to" in found.detail
+    again = planned(OU_MODEL, {"quantity": "passage", "from": -1, "to": 1})
+    assert answer(client, None, again).code is None
+
+
 def test_reflecting_ends_without_a_range(client: httpx.Client) -> None:
     found = answer(client, None, generator(FREE, reflecting_ends=True))
     assert found.code == "no-finite-range"

@@ -78,12 +78,13 @@ def test_every_kind_is_started_and_shown_in_words(served: Served) -> None:
         (["roll", FILE, "--count", "3", "--share", "0.5"], "3 windows, t = 0 to 300"),
         (["sweep", FILE, *two], "library.polynomial_degree = 3: b_x = "),
         (["generator", *model], "mean time −1.00 → 1.00  41.03"),
+        (["plan", *model[:4], "--noise", "0.1"], "To know the relaxation time"),
     ):
         done = run(served.url, *command, "--quiet")
         assert done.exit_code == 0, done.output
         assert shown in done.stdout
         job = run(served.url, "jobs", "--limit", "1").stdout.splitlines()[1].split()
-        assert job[3] == ("–" if command[0] == "generator" else "double_well.csv")
+        assert job[3] == ("–" if command[0] in ("generator", "plan") else "double_well.csv")
         again = run(served.url, "result", job[0]).stdout
         assert again.strip()
         assert again.strip() in done.stdout

@@ -1,13 +1,14 @@
 """The kind `generator`: a model → the analysis of its generator → the document."""
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import product
 from typing import Any, Literal, NamedTuple
 
 from contract.generator import ModelOfJob, ModelTerms
-from contract.jobs import GeneratorJob
+from contract.jobs import GeneratorJob, ModelJob
 from contract.results import Component, GeneratorResult, Model, Notice, Provenance, Term
 from contract.symbols import Symbols
 from grammar.names import symbols_of
@@ -31,21 +32,26 @@ from worker.validation.plot_data import Picture
 class Given(NamedTuple):
     """A model in standard names, and the symbols of its variables.
 
-    order   2 where the variables are positions and then their velocities
+    order      2 where the variables are positions and then their velocities
+    noise      standard deviation of the measurement noise in the data it was identified from, of
+               one variable [state]; 0 if none was found
+    time_unit  unit of time of these data
     """
 
     model: ModelTerms
     symbols: Symbols
     order: Literal[1, 2] = 1
     warnings: tuple[Notice, ...] = ()
+    noise: float = 0.0
+    time_unit: str | None = None
 
-    def periods(self, job: GeneratorJob) -> Mapping[str, float]:
+    def periods(self, job: ModelJob) -> Mapping[str, float]:
         """Return the period of each angle, by standard name."""
         return self.model.periodic
 
 
 @contextmanager
-def model_of(tenant: str, job: GeneratorJob, stores: Stores) -> Iterator[Given]:
+def model_of(tenant: str, job: ModelJob, stores: Stores) -> Iterator[Given]:
     """Yield the terms of the job's model. Raises JobProblem if it or a variable is unknown."""
     if isinstance(job.model, ModelOfJob):
         yield _model_of_job(tenant, job.model, stores)
@@ -154,8 +160,8 @@ def describe(
     return GeneratorResult(
         job=job_id,
         model=Model(
-            drift=_given(model.drift, model.periodic),
-            diffusion=_given(model.diffusion, model.periodic),
+            drift=components_of(model.drift, model.periodic),
+            diffusion=components_of(model.diffusion, model.periodic),
             periodic=model.periodic,
             domain=model.domain,
             order=given.order,
@@ -191,14 +197,22 @@ def _model_of_job(tenant: str, reference: ModelOfJob, stores: Stores) -> Given:
 
 def _active_terms(body: bytes) -> Given:
     """Read the active terms of a result document's model, with its domain, periods and symbols."""
-    model = json.loads(body)["model"]
+    document = json.loads(body)
+    model = document["model"]
     terms = ModelTerms(
         drift=_active(model["drift"]),
         diffusion=_active(model["diffusion"]),
         domain=model["domain"],
         periodic=model["periodic"],
     )
-    return Given(terms, Symbols(model["symbols"]), model.get("order", 1))
+    variance = (document.get("diagnostics") or {}).get("measurement_noise_variance") or 0.0
+    return Given(
+        terms,
+        Symbols(model["symbols"]),
+        model.get("order", 1),
+        noise=math.sqrt(max(variance, 0.0)),
+        time_unit=(document.get("data") or {}).get("time_unit"),
+    )
 
 
 def _active(components: dict[str, Any]) -> dict[str, dict[str, float]]:
@@ -208,9 +222,10 @@ def _active(components: dict[str, Any]) -> dict[str, dict[str, float]]:
     }
 
 
-def _given(
-    components: dict[str, dict[str, float]], periods: Mapping[str, float]
+def components_of(
+    components: Mapping[str, Mapping[str, float]], periods: Mapping[str, float]
 ) -> dict[str, Component]:
+    """Write the components of a model that is given by its terms."""
     return {
         key: Component(
             expression=formula(terms, periods),

@@ -17,7 +17,7 @@ from worker.fan_out.summing import packed_sums, summing_with
 from worker.generator.errors import GeneratorError
 from worker.identification.errors import IdentificationError
 from worker.identification.sums.block_sums import Summing
-from worker.jobs import comparison, generator, identification, rolling, sweep
+from worker.jobs import comparison, generator, identification, plan, rolling, sweep
 from worker.jobs.problems import JobProblem, of_core
 from worker.jobs.sources import groups_of, record_of, understood
 from worker.progress import Report
@@ -60,6 +60,7 @@ PROCEDURES: Mapping[str, Procedure[Any, Any, Any]] = {
     "identification": Procedure(record_of, identification.compute, identification.describe),
     "generator": Procedure(generator.model_of, generator.compute, generator.describe),
     "rolling": Procedure(record_of, rolling.compute, rolling.describe),
+    "plan": Procedure(generator.model_of, plan.compute, plan.describe),
     "sweep": Procedure(record_of, sweep.compute, sweep.describe),
     "comparison": Procedure(groups_of, comparison.compute, comparison.describe),
 }

@@ -18,6 +18,7 @@ from itoscope_client.models.display import missing_distribution_reason, relaxati
 from itoscope_client.models.estimates import estimate_of
 from itoscope_client.models.model import Model
 from itoscope_client.models.numbers import exact, measured, plain, power_of_ten, with_interval
+from itoscope_client.models.plan import Plan
 from itoscope_client.models.rolling import Rolling, in_words
 from itoscope_client.models.sweep import Sweep
 from itoscope_client.waiting import WaitingTimedOut
@@ -99,6 +100,8 @@ def of_result(document: Mapping[str, Any]) -> str:
         return of_model(Model(document))
     if document.get("kind") == "rolling":
         return of_rolling(Rolling(document))
+    if document.get("kind") == "plan":
+        return of_plan(Plan(document))
     if document.get("kind") == "sweep":
         return of_sweep(Sweep(document))
     if document.get("kind") == "comparison":
@@ -165,6 +168,28 @@ def of_rolling(rolling: Rolling) -> str:
     if every > 1:
         lines.append(f"(one in {every} of {count} windows; --json prints all)")
     return "\n".join(lines + of_warnings(rolling.warnings))
+
+
+def of_plan(plan: Plan) -> str:
+    """Write a plan in words, what other sampling intervals take, and the simulated check."""
+    rows = [("interval", "duration", "without noise", "samples")]
+    for option in plan.document["options"]:
+        best = " (best)" if option == plan.document["best"] else ""
+        dt = plain(option["dt"], 2) + best
+        durations = plain(option["duration"], 3), plain(option["clean_duration"], 3)
+        rows.append((dt, *durations, str(option["samples"])))
+    lines = ["", plan.message, "", *_aligned(rows, numbers=True), ""]
+    check = plan.check
+    if check.get("reason") is None:
+        errors = (
+            f"{name} {100 * check[name]:.2g} %"
+            for name in ("predicted", "claimed", "realised")
+            if check.get(name) is not None
+        )
+        n = check["records"]
+        records = "one simulated record" if n == 1 else f"{n} simulated records"
+        lines.append(f"Errors of {records} of {plain(check['duration'], 3)}: {', '.join(errors)}.")
+    return "\n".join(lines + of_warnings(plan.warnings))
 
 
 def of_sweep(sweep: Sweep) -> str:

@@ -22,6 +22,7 @@ from itoscope_client.cli.options import (
     parameters_of,
     reads,
     starts,
+    together,
     with_bounds,
 )
 from itoscope_client.cli.output import EXIT_STATUS, finished, of_dataset, report_failure, show
@@ -32,6 +33,7 @@ from itoscope_client.kinds import (
     generating,
     identification,
     is_dataset_id,
+    planning,
     rolling,
     sweeping,
 )
@@ -173,6 +175,27 @@ def sweep(
     _of_file(sweeping(over, own, wanted, dict(labels) or None, timeout_seconds), **options)
 
 
+models = together(
+    click.argument("model", required=False),
+    giving(
+        "model.drift",
+        "--drift",
+        type=Component("x"),
+        multiple=True,
+        help="Drift: 'x - x^3', or of each variable: 'x=-x + 2*y'.",
+    ),
+    giving(
+        "model.diffusion",
+        "--diffusion",
+        type=Component("x,x"),
+        multiple=True,
+        help="Diffusion a = σσᵀ: 0.25, or of each pair: 'x,y=0.1'.",
+    ),
+    bounded("model"),
+)
+"""The model of a job: another job's, or terms."""
+
+
 @click.command(epilog=EXIT_STATUS)
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @giving(
@@ -244,22 +267,7 @@ def compare(
 
 
 @click.command(epilog=EXIT_STATUS)
-@click.argument("model", required=False)
-@giving(
-    "model.drift",
-    "--drift",
-    type=Component("x"),
-    multiple=True,
-    help="Drift: 'x - x^3', or of each variable: 'x=-x + 2*y'.",
-)
-@giving(
-    "model.diffusion",
-    "--diffusion",
-    type=Component("x,x"),
-    multiple=True,
-    help="Diffusion a = σσᵀ: 0.25, or of each pair: 'x,y=0.1'.",
-)
-@bounded("model")
+@models
 @analyses
 @starts
 @report_failure
@@ -291,6 +299,124 @@ def generator(
       itoscope generator job_06h1ve3u84qhrctvl7s0he79sg --passage -0.5 0.5
       itoscope generator @model.json
     """
+    source = _model(model, drift, diffusion, periodic, domain)
+    job = generating(source, analysis_of(analysis, passage), dict(labels) or None, timeout_seconds)
+    with Client(url) as client:
+        _submitted(client, job, detach, output, timeout, quiet, as_json)
+
+
+@click.command(epilog=EXIT_STATUS)
+@models
+@giving(
+    "target.quantity",
+    "--quantity",
+    type=click.Choice(["relaxation_time", "passage", "variance", "coefficient", "difference"]),
+    default="relaxation_time",
+    show_default=True,
+    help="Quantity that is wanted.",
+)
+@giving(
+    "target.precision",
+    "--precision",
+    type=float,
+    help="Wanted standard error, as a fraction of the value (default 0.1).",
+)
+@giving("target.from", "--from", "start_state", type=float, help="Start of the passage.")
+@giving("target.to", "--to", "end_state", type=float, help="End of the passage.")
+@giving("target.component", "--component", help="Component of the coefficient: x, or x,x.")
+@giving("target.term", "--term", help="Term of the coefficient: x^3.")
+@giving("target.other", "--other", type=float, help="Value to tell the coefficient from.")
+@giving("target.power", "--power", type=float, help="Power of that test (default 0.9).")
+@giving("target.level", "--level", type=float, help="Level of that test (default 0.05).")
+@giving(
+    "noise",
+    "--noise",
+    type=float,
+    help="Standard deviation of the measurement noise (default: that of the model's data).",
+)
+@giving("dt", "--dt", type=float, multiple=True, help="Sampling interval to try. May be repeated.")
+@giving(
+    "trajectory_duration",
+    "--trajectory-duration",
+    type=float,
+    help="Duration of every trajectory (default: one for all).",
+)
+@giving("start", "--start", type=float, help="State at which every trajectory begins.")
+@giving("max_duration", "--max-duration", type=float, help="Longest duration you can record.")
+@giving("seed", "--seed", type=int, help="Seed of the simulated records.")
+@starts
+@report_failure
+def plan(
+    model: str | None,
+    drift: Sequence[tuple[str, dict[str, float]]],
+    diffusion: Sequence[tuple[str, dict[str, float]]],
+    periodic: Sequence[tuple[str, str]],
+    domain: Sequence[tuple[str, Any]],
+    quantity: str,
+    precision: float | None,
+    start_state: float | None,
+    end_state: float | None,
+    component: str | None,
+    term: str | None,
+    other: float | None,
+    power: float | None,
+    level: float | None,
+    noise: float | None,
+    dt: Sequence[float],
+    trajectory_duration: float | None,
+    start: float | None,
+    max_duration: float | None,
+    seed: int | None,
+    labels: Sequence[tuple[str, str]],
+    timeout_seconds: float | None,
+    detach: bool,
+    output: Path | None,
+    timeout: float | None,
+    quiet: bool,
+    url: str | None,
+    as_json: bool,
+) -> None:
+    """Plan a measurement: how long and how often to record.
+
+    MODEL is a job's id, or the terms as JSON or @FILE.
+
+    \b
+    Examples:
+      itoscope plan job_06h1ve3u84qhrctvl7s0he79sg --quantity passage --precision 0.05
+      itoscope plan --drift 'x - x^3' --diffusion 0.5 --noise 0.1 --max-duration 1000
+      itoscope plan job_06h1ve3u84qhrctvl7s0he79sg --quantity coefficient --component x --term x^3
+    """
+    given = {
+        "quantity": quantity, "precision": precision, "from": start_state, "to": end_state,
+        "component": component, "term": term, "other": other, "power": power, "level": level,
+    }  # fmt: skip
+    target: Any = {name: value for name, value in given.items() if value is not None}
+    job = planning(
+        _model(model, drift, diffusion, periodic, domain),
+        target,
+        None,
+        None,
+        noise=noise,
+        dt=list(dt) or None,
+        trajectory_duration=trajectory_duration,
+        start=start,
+        max_duration=max_duration,
+        seed=seed,
+        labels=dict(labels) or None,
+        timeout_seconds=timeout_seconds,
+    )
+    with Client(url) as client:
+        _submitted(client, job, detach, output, timeout, quiet, as_json)
+
+
+def _model(
+    model: str | None,
+    drift: Sequence[tuple[str, dict[str, float]]],
+    diffusion: Sequence[tuple[str, dict[str, float]]],
+    periodic: Sequence[tuple[str, str]],
+    domain: Sequence[tuple[str, Any]],
+) -> Any:
+    """Return the model of a job. Raises UsageError."""
     if (model is None) == (not drift and not diffusion):
         raise click.UsageError("give a MODEL, or its terms with --drift and --diffusion")
     if model is None and not (drift and diffusion):
@@ -303,9 +429,7 @@ def generator(
         if isinstance(source, str):
             raise click.UsageError("--periodic and --domain are for a model given by its terms")
         source = with_bounds(source, periodic, domain)
-    job = generating(source, analysis_of(analysis, passage), dict(labels) or None, timeout_seconds)
-    with Client(url) as client:
-        _submitted(client, job, detach, output, timeout, quiet, as_json)
+    return source
 
 
 def _of_file(

@@ -6,10 +6,11 @@ from itoscope_client.requests.documents import (
     AnalysisParameters,
     IdentificationParameters,
     ModelTerms,
+    PlanTarget,
     RollingWindows,
 )
 
 __all__ = [
-    "JOBS", "AnalysisParameters", "IdentificationParameters", "ModelTerms", "RollingWindows",
-    "belonging", "checked", "did_you_mean", "fields_of",
+    "JOBS", "AnalysisParameters", "IdentificationParameters", "ModelTerms", "PlanTarget",
+    "RollingWindows", "belonging", "checked", "did_you_mean", "fields_of",
 ]  # fmt: skip

@@ -349,10 +349,10 @@ class GeneratorJob(TypedDict, total=False):
     """Time limit on the worker, after which the job fails with `timed-out` [s]. Default: 600.0."""
     webhook: Webhook | None
     """Address that receives a signed POST when the job has ended."""
-    kind: Required[Literal["generator"]]
-    """Job kind: analyse a given model."""
     model: Required[ModelTerms | ModelOfJob]
     """The model, given by its terms or by the job that identified it."""
+    kind: Required[Literal["generator"]]
+    """Job kind: analyse a given model."""
     analysis: AnalysisParameters
     """Quantities to derive from the model."""
 
@@ -382,6 +382,61 @@ class IdentificationJob(TypedDict, total=False):
     Parameters given in the job take precedence."""
     analysis: AnalysisParameters
     """Quantities to derive from the model."""
+
+
+PlanTarget = TypedDict(
+    "PlanTarget",
+    {
+        "quantity": Required[
+            Literal["relaxation_time", "passage", "variance", "coefficient", "difference"]
+        ],
+        "precision": float,
+        "from": float | None,
+        "to": float | None,
+        "component": str | None,
+        "term": str | None,
+        "other": float | None,
+        "power": float,
+        "level": float,
+    },
+    total=False,
+)
+"""The quantity that is wanted, and its precision."""
+
+
+class PlanJob(TypedDict, total=False):
+    """Plan a measurement: how long and how often to record.
+
+    The model has one variable and is of first order. It is taken as known, and so are its terms:
+    that they have to be selected costs more.
+    """
+
+    labels: Mapping[str, str]
+    """Your own labels for this job. The list of jobs can be filtered by them."""
+    timeout_seconds: float
+    """Time limit on the worker, after which the job fails with `timed-out` [s]. Default: 600.0."""
+    webhook: Webhook | None
+    """Address that receives a signed POST when the job has ended."""
+    model: Required[ModelTerms | ModelOfJob]
+    """The model, given by its terms or by the job that identified it."""
+    kind: Required[Literal["plan"]]
+    """Job kind: plan a measurement."""
+    target: Required[PlanTarget]
+    noise: float | None
+    """Standard deviation of the measurement noise [state]. If omitted: that of the job's data, or
+    0."""
+    dt: Sequence[float]
+    """Sampling intervals to choose from [time]. If omitted, twelve from a 200th to 0.6 of the fast
+    relaxation time."""
+    trajectory_duration: float | None
+    """Duration of every trajectory [time]. If omitted, one trajectory has the whole duration."""
+    start: float | None
+    """State at which every trajectory begins, e.g. after a preparation [state]; needs
+    `trajectory_duration`. If omitted, they begin anywhere in the stationary distribution."""
+    max_duration: float | None
+    """Longest total duration that can be recorded [time]. The plan says which error it reaches."""
+    seed: int
+    """Seed of the simulation that checks the plan. Default: 0."""
 
 
 class RollingWindows(TypedDict, total=False):
@@ -459,6 +514,7 @@ JOBS: Mapping[str, Any] = {
     "comparison": ComparisonJob,
     "generator": GeneratorJob,
     "identification": IdentificationJob,
+    "plan": PlanJob,
     "rolling": RollingJob,
     "sweep": SweepJob,
 }

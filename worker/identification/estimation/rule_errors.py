@@ -77,8 +77,10 @@ def expectations(
     y = np.asarray(low - margin + width * (np.arange(POINTS) + 0.5), dtype=np.float64)
     g = functions(y)
     b, a = np.asarray(g @ drift), np.asarray(g @ diffusion).clip(min=0)
-    generator = _generator(b, a, width)
-    each = (share * _of_step(generator, y, b, a, g, width, h) for h, share in _typical(steps))
+    generator = chain_of_cells(b, a, width)
+    each = (
+        share * residuals_of_step(generator, y, b, a, g, width, h) for h, share in _typical(steps)
+    )
     table = np.asarray(sum(each))
     squares = np.sqrt(np.maximum(table[:, 3:5], np.finfo(float).tiny)).prod(axis=1)
     table[:, 2] /= np.maximum(squares, np.finfo(float).tiny)
@@ -90,7 +92,7 @@ def expectations(
     return Expectations(*mean, at_nodes[:, 2].clip(-1, 1), *slopes)
 
 
-def _generator(b: Floats, a: Floats, width: float) -> Floats:
+def chain_of_cells(b: Floats, a: Floats, width: float) -> Floats:
     """Make a chain of cells whose steps have the mean b and the variance a; (n, n).
 
     Its ends reflect. Where a is below |b| times the width, rates stay positive as for that a: where
@@ -102,7 +104,7 @@ def _generator(b: Floats, a: Floats, width: float) -> Floats:
     return np.asarray(np.diag(up[:-1], 1) + np.diag(down[1:], -1) - np.diag(up + down))
 
 
-def _of_step(
+def residuals_of_step(
     generator: Floats, y: Floats, b: Floats, a: Floats, g: Floats, width: float, h: float
 ) -> Floats:
     """Compute all expectations for a step h at the cells y; (n, 5 + 3 n_functions)."""
