@@ -112,9 +112,11 @@ def test_what_cannot_be_compared_is_refused(
 def test_a_comparison_has_a_page_and_a_report(
     client: httpx.Client, pair: dict[str, list[str]]
 ) -> None:
-    job = {"kind": "comparison", "groups": pair}
+    job = {"kind": "comparison", "groups": {"<i>x</i>": pair["control"], "b": pair["treated"]}}
     done = client.post("/v1/jobs", json=job, headers={"Prefer": "wait=60"}).json()
     report = client.get(f"/v1/jobs/{done['id']}/report")
     assert report.status_code == 200
     assert "The drift differs (p = " in report.text
     assert "drift, height" in report.text
+    assert "&lt;i&gt;x&lt;/i&gt;" in report.text
+    assert "<i>x</i>" not in report.text

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from itoscope_client import Model
+from itoscope_client import Comparison, Model
 from itoscope_client.cli.commands import itoscope
 from itoscope_client.cli.options import terms_of_sum
 from itoscope_client.cli.output import of_result
@@ -92,6 +92,29 @@ def test_every_kind_is_started_and_shown_in_words(served: Served) -> None:
         assert json.loads(run(served.url, "result", job[0], "--json").stdout)["job"] == job[0]
         by_id = run(served.url, "generator", job[0], "--quiet", "--detach")
         assert (by_id.exit_code == 0) == (command[0] == "generator"), by_id.output
+
+
+def test_groups_are_compared_from_files_and_ids(served: Served, tmp_path: Path) -> None:
+    x = np.loadtxt(FILE, delimiter=",", skiprows=1)[:4000, 1]
+    for name, part in (("a", x[:2000]), ("b", x[2000:])):
+        np.savetxt(tmp_path / f"{name}.csv", part, header="height", comments="")
+    groups = ["--group", f"early={tmp_path / 'a.csv'}", "--group", f"late={tmp_path / 'b.csv'}"]
+    only = ["--analysis", '{"model_only": true}', "--dt", "0.05", "--quiet"]
+    done = run(served.url, "compare", *groups, *only)
+    assert done.exit_code == 0, done.output
+    assert "The drift does not differ (p = " in done.stdout
+    assert "  late: b_height = " in done.stdout
+    with served.client() as client:
+        job = client.get("/v1/jobs", params={"kind": "comparison"}).json()["items"][0]
+    (early,) = job["request"]["groups"]["early"]
+    again = run(served.url, "compare", "--group", f"early={early}", *groups[2:], *only, "--json")
+    first = Comparison(json.loads(run(served.url, "result", job["id"], "--json").stdout))
+    assert Comparison(json.loads(again.stdout)).table == first.table
+    assert list(first) == ["early", "late"]
+    assert first["late"].equations[0].startswith("b_height = ")
+    assert first["late"].source["drift"].keys() == {"height"}
+    assert {row["component"] for row in first.table} == {"drift", "diffusion"}
+    assert run(served.url, "compare", *only).exit_code == 2
 
 
 def test_a_result_of_another_kind_is_named_and_not_poured_out() -> None:
