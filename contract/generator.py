@@ -139,6 +139,13 @@ class AnalysisParameters(Document):
         Field(max_length=100, examples=[[{"from": 0.0, "low": -1.0, "high": 1.0}]]),
     ] = ()
     """Intervals for which to compute exit probabilities and mean exit times; one variable only."""
+    inputs: Annotated[
+        dict[Name, Annotated[float, Field(allow_inf_nan=False)]],
+        Field(max_length=16, examples=[{"u": 1.5}]),
+    ] = {}
+    """Value of each input at which the model is analysed, and of the time `t` where it has a trend;
+    by default their means. Periodic forcing is zero in this analysis, its mean over a period. For
+    identifications only."""
     density_points: Annotated[int, Field(ge=10, le=20_000)] = 400
     """Number of grid points for the stationary density and the local relaxation rate."""
     eigenpairs: Annotated[int, Field(ge=1, le=50)] = 5
@@ -159,7 +166,14 @@ class AnalysisParameters(Document):
     def _nothing_is_asked_of_the_model_alone(self) -> Self:
         asked = [
             name
-            for name in ("passages", "committors", "exits", "eigenfunctions", "reflecting_ends")
+            for name in (
+                "passages",
+                "committors",
+                "exits",
+                "inputs",
+                "eigenfunctions",
+                "reflecting_ends",
+            )
             if getattr(self, name)
         ]
         if self.model_only and asked:

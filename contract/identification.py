@@ -21,10 +21,46 @@ class LibraryParameters(Document):
     ] = None
     """Highest total degree of the diffusion's monomials; the diffusion then has no other terms.
     0: additive noise. `null`: the diffusion uses the whole library."""
+    input_degree: Annotated[int, Field(ge=1, le=4)] = 1
+    """Highest total degree of terms with an input u, a column of `layout.input_columns`. 1: u
+    alone. 2: also x*u and u^2, and products of inputs."""
     extra_terms: Annotated[
         tuple[Term, ...], Field(max_length=20, examples=[["x^6", "sin(2*x)"]])
     ] = ()
     """Additional terms as text, e.g. `x^6`, `sin(2*x)`."""
+
+
+class ForcingParameters(Document):
+    """Forcing by the clock: functions of the sample times that drive the variables.
+
+    They are terms like inputs; t in a term is the time of the samples.
+    """
+
+    periods: Annotated[tuple[PositiveFinite, ...], Field(max_length=8, examples=[[1.0]])] = ()
+    """Periods P of the forcing, such as a year or a day [time]."""
+    harmonics: Annotated[int, Field(ge=1, le=8)] = 1
+    """Number of harmonics: sin(2*pi*k*t/P) and cos(2*pi*k*t/P) for k from 1."""
+    trend: Annotated[int, Field(ge=0, le=3)] = 0
+    """Highest power of t; 1 is a linear trend, 0 none."""
+
+    @model_validator(mode="after")
+    def _each_frequency_once(self) -> Self:
+        found: dict[float, float] = {}
+        for period in self.periods:
+            for k in range(1, self.harmonics + 1):
+                near = next((p for p in found if abs(p * k / period - 1) < 1e-6), None)
+                if near is not None:
+                    raise ValueError(
+                        f"the periods {found[near]:g} and {period:g} share a harmonic of period "
+                        f"{period / k:g}: name one, or lower harmonics"
+                    )
+                found[period / k] = period
+        return self
+
+    @property
+    def any(self) -> bool:
+        """Whether there is any forcing."""
+        return bool(self.periods or self.trend)
 
 
 class KernelParameters(Document):
@@ -296,6 +332,10 @@ class IdentificationParameters(Document):
         dict[Name, Interval], Field(max_length=64, examples=[{"x": [0.0, None]}])
     ] = {}
     """Known bounds of a variable, e.g. `{"x": [0.0, null]}`; `null` means unbounded [state]."""
+    forcing: Annotated[
+        ForcingParameters, Field(examples=[{"periods": [1.0], "harmonics": 2, "trend": 1}])
+    ] = ForcingParameters()
+    """Seasons and trends, which drive the variables and have no equation."""
     constraints: Constraints = Constraints()
     """What is known about the model before the fit."""
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
@@ -358,6 +398,21 @@ class IdentificationParameters(Document):
                 f"exposure and measurement_noise {self.measurement_noise} exclude each other: "
                 "leave one of them out, or give measurement_noise.std_error"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _forcing_is_of_first_order(self) -> Self:
+        if self.forcing.any and self.with_velocities:
+            raise ValueError(
+                f"forcing is fitted in first-order dynamics: leave dynamics {self.dynamics} out"
+            )
+        if self.forcing.any and self.constraints.joint:
+            raise ValueError(
+                "forcing is not combined with constraints.bounds, equalities, gradient or "
+                "detailed_balance: leave them out"
+            )
+        if self.forcing.any and self.estimator == "paper":
+            raise ValueError("the paper's Algorithm 1 knows no forcing: leave estimator out")
         return self
 
     @model_validator(mode="after")

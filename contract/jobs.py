@@ -172,6 +172,21 @@ class DataJob(Job):
 
     def unsuitable(self, data: DatasetReport) -> tuple[str, str] | None:
         """Return why this kind of job cannot use these data, and what to try; None if it can."""
+        sets = self.parameter_sets().values()
+        if data.inputs and any(p.with_velocities or p.estimator == "paper" for p in sets):
+            return (
+                "the dataset has inputs "
+                f"({', '.join(i.column or i.symbol for i in data.inputs)}), which drive "
+                "first-order dynamics, fitted by the efficient estimator",
+                "Leave parameters.dynamics, parameters.estimator and preset out, or upload the "
+                "states alone.",
+            )
+        if data.inputs and any(p.constraints.joint for p in sets):
+            return (
+                "the dataset has inputs, which are not combined with constraints.bounds, "
+                "equalities, gradient or detailed_balance",
+                "Leave these constraints out, or upload the states alone.",
+            )
         return None
 
 
@@ -227,6 +242,8 @@ class GeneratorJob(ModelJob):
     def _is_the_analysis(self) -> Self:
         if self.analysis.model_only:
             raise ValueError("a generator job analyses a model: omit analysis.model_only")
+        if self.analysis.inputs:
+            raise ValueError("the model of a generator job has no inputs: omit analysis.inputs")
         return self
 
 

@@ -222,6 +222,10 @@ class Model(Document):
     """Period P of each angle [state]."""
     domain: dict[str, Interval] = {}
     """Declared bounds of the variables [state]."""
+    inputs: dict[str, float] = {}
+    """Inputs that drive the variables and have no equation, and `t`, the time of the samples, where
+    the forcing has a trend: the value of each at which the model was analysed. Sines and cosines of
+    t are zero there, their mean over a period."""
     order: Literal[1, 2] = 1
     """1: dX = b(X) dt + σ(X) dW of the recorded variables. 2: the variables are positions and then
     their velocities, dx = v dt, dv = F(x, v) dt + σ(x, v) dW. Where positions alone were recorded,
@@ -704,6 +708,57 @@ class SimulatedLaw(Document):
     """Reason why there are no numbers."""
 
 
+class ComplexNumber(Document):
+    """A complex number."""
+
+    real: float
+    """Real part."""
+    imaginary: float = 0.0
+    """Imaginary part."""
+
+
+class ForcedCycle(Document):
+    """Mean and covariance of a periodically forced model over a period, once it has settled."""
+
+    period: float
+    """Period of the cycle; for several periods their least common multiple [time]."""
+    times: tuple[float, ...]
+    """Times from t = 0, where every sine is zero [time]."""
+    mean: dict[str, tuple[float, ...]]
+    """Mean of each variable at these times [state]."""
+    covariance: dict[str, tuple[float, ...]]
+    """Covariance of each pair of variables, e.g. `x,x`, at these times [state²]."""
+    multipliers: tuple[ComplexNumber, ...]
+    """Floquet multipliers: the factors by which deviations from the mean change in a period."""
+
+
+class ForcedResponse(Document):
+    """Response of the mean of a variable to the forcing at one frequency."""
+
+    period: float
+    """Period of the harmonic [time]."""
+    variable: str
+    """Variable."""
+    amplitude: Estimate
+    """Amplitude of the variable's mean [state]."""
+    gain: Estimate
+    """Amplitude over the amplitude of the force: of the forcing in the drift of this variable, or,
+    where it has none, of the most strongly forced one [time]."""
+    lag: Estimate
+    """Angle by which the mean lags behind that force [rad]."""
+
+
+class Driving(Document):
+    """The response of a model to periodic forcing."""
+
+    cycle: ForcedCycle | None = None
+    """Mean and covariance over a period of the forcing."""
+    responses: tuple[ForcedResponse, ...] = ()
+    """Response at each frequency of the forcing."""
+    reason: str | None = None
+    """Why there is no cycle, although there is periodic forcing."""
+
+
 class GeneratorAnalysis(Document):
     """Quantities derived from the generator L f = b·∇f + ½ a:∇²f of the model."""
 
@@ -759,6 +814,9 @@ class GeneratorAnalysis(Document):
     simulated: SimulatedLaw | None = None
     """Estimates from simulated paths, in three or more variables. The other quantities are then
     those of the process linearised at the stable fixed points."""
+    driving: Driving | None = None
+    """Response to periodic forcing, if there is any; everything else is without it, at the inputs'
+    values in `model.inputs`."""
     ergodic_share: float | None = None
     """Fraction of the sampled models that are ergodic."""
 

@@ -50,6 +50,12 @@ class RollingJob(DataJob):
                 f"{', '.join(names)}",
                 f"Upload the data again with one column: state_columns={names[0]}.",
             )
+        if data.inputs:
+            return (
+                "rolling windows know no inputs, and the dataset has "
+                f"{', '.join(i.column or i.symbol for i in data.inputs)}",
+                "Upload the data again without input_columns.",
+            )
         if data.n_trajectories > 1:
             return (
                 f"rolling windows need one trajectory, and the dataset has {data.n_trajectories}",
@@ -73,6 +79,12 @@ class RollingJob(DataJob):
                 "windows are not fitted under constraints.bounds, equalities, gradient or "
                 "detailed_balance: leave them out"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _without_forcing(self) -> Self:
+        if self.parameters.forcing.any:
+            raise ValueError("rolling windows know no forcing: leave parameters.forcing out")
         return self
 
     @model_validator(mode="after")

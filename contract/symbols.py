@@ -28,6 +28,10 @@ SENTENCES = frozenset(
 """Fields of results that hold words for people. All others are for programs."""
 
 
+CLOCK = "t"
+"""Name of the time in terms."""
+
+
 class UnknownWord(ValueError):
     """Error for a word that is no variable's, or may be two variables'."""
 
@@ -49,6 +53,11 @@ class Symbols:
     def recorded(self) -> "Symbols":
         """Symbols without those of velocities."""
         return Symbols({n: s for n, s in self.symbols.items() if not n.startswith("v")})
+
+    @property
+    def with_clock(self) -> "Symbols":
+        """Symbols with the time t, of which forcing is a function."""
+        return Symbols({**self.symbols, CLOCK: CLOCK})
 
     def standard(self, word: str) -> str:
         """Return the standard name that a word means. Raises UnknownWord."""
@@ -110,12 +119,15 @@ def symbols_of_dataset(dataset: Dataset) -> Symbols:
         while symbol in symbols.values():
             symbol += "_"
         symbols[velocity_name(i, len(names))] = symbol
-    return Symbols(symbols)
+    return Symbols(symbols | {variable.name: variable.symbol for variable in dataset.report.inputs})
 
 
 def job_in_standard_names(job: J, symbols: Symbols) -> J:
     """Return a job whose parameters name variables by x, y, z. Raises UnknownWord, ValueError."""
     changes: dict[str, Any] = {}
+    # Words that a job's forcing does not know were refused before.
+    if CLOCK not in symbols.symbols.values():
+        symbols = symbols.with_clock
     analysis = getattr(job, "analysis", None)
     if isinstance(analysis, AnalysisParameters):
         changes["analysis"] = _analysis(analysis, symbols)
@@ -138,6 +150,15 @@ def faults_of_words(
     Velocities are variables where the job says so.
     """
     symbols = symbols if parameters.with_velocities else symbols.recorded
+    if parameters.forcing.any:
+        if symbols.may_be(CLOCK):
+            yield (
+                ("forcing",),
+                f"a variable is called {CLOCK}, the name of the time: give it another one in "
+                "layout.state_names",
+            )
+            return
+        symbols = symbols.with_clock
     periods: dict[str, float] = {}
     for name in ("periodic", "domain"):
         for word, value in getattr(parameters, name).items():
@@ -146,7 +167,9 @@ def faults_of_words(
             except UnknownWord as error:
                 yield (name, word), str(error)
             else:
-                if name == "periodic" and standard not in symbols.recorded.symbols:
+                if standard[0] in ("u", CLOCK):
+                    yield (name, word), f"{word!r} is an input, which has no equation"
+                elif name == "periodic" and standard not in symbols.recorded.symbols:
                     yield (name, word), f"{word!r} is a velocity, which is no angle"
                 periods |= {standard: value} if name == "periodic" else {}
     yield from _faults_of_constraints(parameters.constraints, symbols, periods)
@@ -241,6 +264,10 @@ def _analysis(asked: AnalysisParameters, symbols: Symbols) -> AnalysisParameters
         update={
             "passages": tuple(_between(pair, symbols) for pair in asked.passages),
             "committors": tuple(_between(pair, symbols) for pair in asked.committors),
+            "inputs": {
+                symbols.standard(word) if symbols.may_be(word) else word: value
+                for word, value in asked.inputs.items()
+            },
         }
     )
 

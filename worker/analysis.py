@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar.terms import variable_name
+from worker.driven import Driven, driven_of
 from worker.generator.analysis import Analysis, GeneratorReport, analysis
 from worker.generator.errors import GeneratorError
 from worker.generator.line.domain.positive_diffusion import narrowed_to_positive
@@ -71,6 +72,7 @@ class Analysed:
     findings     warnings about the analysis
     solution     cells from which the report of two variables was derived
     transitions  transitions of each passage in the data, and back; empty without data
+    driven       what drives the model; None where nothing does
     """
 
     generator: GeneratorReport
@@ -78,6 +80,7 @@ class Analysed:
     findings: tuple[Finding, ...] = ()
     solution: Solution | None = None
     transitions: Transitions = ()
+    driven: Driven | None = None
 
 
 def analyse_process(
@@ -138,6 +141,7 @@ def analyse_model(
             ),
             None,
             tuple(not_analysed(error.args[0])),
+            driven=driven_of(model, asked.confidence),
         )
     report(0.8, "analysing", "intervals of derived quantities")
     generator = found.report
@@ -157,6 +161,7 @@ def analyse_model(
         ),
         found.solution,
         transitions,
+        driven_of(model, asked.confidence),
     )
 
 

@@ -5,10 +5,11 @@ from dataclasses import replace
 
 from worker.analysis import Analysed, AnalysisSettings, analyse_model, analyse_process
 from worker.generator.process import DiffusionProcess
+from worker.identification.data.inputs import check_first_order
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.errors import NotSecondOrder
 from worker.identification.estimation.setup import Settings
-from worker.identification.findings.derived import MODEL_ONLY
+from worker.identification.findings.derived import DRIVEN, MODEL_ONLY
 from worker.identification.findings.second_order import (
     about_order,
     check_order,
@@ -44,6 +45,9 @@ def identify(
         or settings.exposure is not None
     )
     auto = settings.dynamics == "auto"
+    if data.inputs is not None or settings.forcing.any:
+        check_first_order(settings.dynamics)
+        return identified_model(data, settings, report, summing)
     if settings.estimator != "paper" and settings.dynamics in ("auto", "second-order"):
         recorded = recorded_velocity_model(data, settings, report, summing)
         if recorded is not None:
@@ -97,7 +101,12 @@ def analyse(
 def validate(
     model: IdentifiedModel, data: Trajectories, analysed: Analysed, report: Report
 ) -> Validation:
-    """Compare the model, run for longer than one sampling interval, with the data."""
+    """Compare the model, run for longer than one sampling interval, with the data.
+
+    A model that is driven is no Markov process by itself, and is not.
+    """
+    if model.driving is not None:
+        return Validation(reason=DRIVEN)
     report(0.9, "comparing", "the model with the data at longer times")
     return validate_with_data(data, model, analysed.generator, analysed.solution)
 

@@ -10,7 +10,7 @@ from itoscope_client.errors import *  # noqa: F403
 from itoscope_client.flows import Retries
 from itoscope_client.kinds import *  # noqa: F403  # the class of each kind's result
 from itoscope_client.models.batch import Batch
-from itoscope_client.models.estimates import Estimate, Passage, Term
+from itoscope_client.models.estimates import Estimate, Passage, Response, Term
 from itoscope_client.models.simulation import SimulationError
 from itoscope_client.requests import (
     AnalysisParameters,
@@ -24,7 +24,8 @@ from itoscope_client.waiting import WaitingTimedOut
 __version__ = version()
 __all__ = [
     "AnalysisParameters", "AsyncClient", "Batch", "Client", "Estimate", "IdentificationParameters",
-    "ModelTerms", "Passage", "PlanTarget", "Retries", "RollingWindows", "SimulationError", "Term",
+    "ModelTerms", "Passage", "PlanTarget", "Response", "Retries", "RollingWindows",
+    "SimulationError", "Term",
     "WaitingTimedOut",
 ]  # fmt: skip
 __all__ += errors.__all__

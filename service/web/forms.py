@@ -79,6 +79,12 @@ BY_VARIABLE: dict[str, tuple[Kind, str, str, str]] = {
         "-1..1",
         "Lower and upper bound. Without an upper one: 0..",
     ),
+    "analysis/inputs": (
+        "number",
+        "Value of {} in the analysis",
+        "1.5",
+        "Blank: its mean.",
+    ),
 }
 """Kind, label, example and description of the fields that hold a value for each variable."""
 
@@ -180,10 +186,13 @@ def analysis_fields() -> list[Field]:
     return [replace(f, prefix="m") for f in every if f.path in wanted]
 
 
-def job_fields(variables: Mapping[str, str]) -> tuple[list[Field], dict[str, list[Field]]]:
+def job_fields(
+    variables: Mapping[str, str], inputs: Mapping[str, str] | None = None
+) -> tuple[list[Field], dict[str, list[Field]]]:
     """Return the basic fields of an identification, and the others by group.
 
     variables   symbol of each variable, by its standard name
+    inputs      symbol of each input
     """
     every = [
         _said_of(f, variables)
@@ -193,7 +202,11 @@ def job_fields(variables: Mapping[str, str]) -> tuple[list[Field], dict[str, lis
     basic = [f for path in BASIC for f in every if f.path == path]
     groups: dict[str, list[Field]] = {}
     for field in every:
-        if field.path not in (*BASIC, *LEFT_OUT):
+        if field.path == "analysis/inputs":
+            groups.setdefault("Derived quantities", []).extend(_by_variable(field, inputs or {}))
+        elif field.path == "parameters/library/input_degree" and not inputs:
+            continue
+        elif field.path not in (*BASIC, *LEFT_OUT):
             groups.setdefault(_heading(field.path.split("/")), []).append(field)
     return [made for field in basic for made in _by_variable(field, variables)], groups
 
@@ -215,7 +228,7 @@ def layout_fields(*without: str) -> list[Field]:
 @cache
 def labels() -> dict[str, str]:
     """Return the label of every parameter of an identification, by its path."""
-    basic, groups = job_fields({"x": "x"})
+    basic, groups = job_fields({"x": "x"}, {"u": "u"})
     fields = [*basic, *(field for group in groups.values() for field in group)]
     return {field.path: field.label for field in fields}
 

@@ -16,7 +16,9 @@ _ROLES = {
     "state": "state",
     "time": "time",
     "identity": "trajectory id",
-    "error": "error (not used)",
+    "group": "group",
+    "input": "input",
+    "error": "error of a state",
     "ignored": "ignored",
 }
 
@@ -68,7 +70,16 @@ def layout_form(report: DatasetReport) -> LayoutForm:
     if arrangement == "tn":
         order = [column.key for column in report.columns if column.role == "state"][:1]
     columns = [_choice(column, order, report) for column in report.columns]
-    others = ("time_column", "id_column", "state_columns", "ignored_columns", "orientation")
+    others = (
+        "time_column",
+        "id_column",
+        "state_columns",
+        "ignored_columns",
+        "orientation",
+        "group_column",
+        "input_columns",
+        "error_columns",
+    )
     usual = report.layout.gap_factor == Layout().gap_factor
     hidden = (*(("axes",) if arrangement else ()), *(("gap_factor",) if usual else ()))
     fields = layout_fields(*others, *hidden, "state_unit", "state_names")
@@ -142,9 +153,9 @@ def _by_number(report: DatasetReport) -> Iterator[Field]:
 
 def _roles_of(column: Column) -> dict[str, str]:
     """Return the roles that a column may have; only numbers can be a state."""
-    possible = ["state", "time", "identity", "ignored"]
+    possible = ["state", "time", "identity", "group", "input", "error", "ignored"]
     if column.type == "text":
-        possible = ["identity", "ignored"]
+        possible = ["identity", "group", "ignored"]
     elif column.type == "time stamp":
         possible = ["time", "identity", "ignored"]
     return {

@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from contract.results import IdentificationResult, ModelResult, Stationary
 from service.web import mathml, sentences
-from service.web.numbers import Units, with_interval
+from service.web.numbers import Units, plain, with_interval
 from service.web.plots.checks import check_plots, selection_plots
 from service.web.plots.dynamics import dynamics_plots, place
 from service.web.plots.model import ROUNDING, cleaned, model_plots
@@ -146,6 +146,10 @@ def figures(result: ModelResult, units: Units) -> Iterator[Figure]:
             ),
         ):
             yield Figure.of(label, estimate.value, estimate.ci, unit, estimate.reason or "")
+    for name, at in result.model.inputs.items():
+        label = f"Analysed at {result.model.symbols.get(name, name)}"
+        yield Figure(label, plain(at, 4), note="every quantity below is at this value")
+    yield from _responses(result, units)
     if generator.spectrum is not None and generator.spectrum.eigenvalues:
         first = generator.spectrum.eigenvalues[0]
         relaxation = 1 / first.re if first.re else None
@@ -187,6 +191,31 @@ def figures(result: ModelResult, units: Units) -> Iterator[Figure]:
         unit = units.circulation(names) if result.model.order == 2 else ""
         yield Figure.of("Kinetic temperature ⟨v²⟩", temperature, ci, unit)
     yield from _irreversible(result, stationary, units)
+
+
+def _responses(result: ModelResult, units: Units) -> Iterator[Figure]:
+    """Yield the response to periodic forcing, and the Floquet multiplier of the slowest deviation.
+
+    Words for variables are those of the figures after them.
+    """
+    driving = result.generator.driving
+    if driving is None:
+        return
+    for found in driving.responses:
+        where = f"{found.variable}, period {plain(found.period, 4)}"
+        for label, estimate, unit in (
+            ("Amplitude", found.amplitude, units.of_variable(found.variable) or ""),
+            ("Gain", found.gain, units.time),
+            ("Lag", found.lag, "rad"),
+        ):
+            yield Figure.of(f"{label} of {where}", estimate.value, estimate.ci, unit)
+    if driving.cycle is not None and driving.cycle.multipliers:
+        slowest = driving.cycle.multipliers[0]
+        size = abs(complex(slowest.real, slowest.imaginary))
+        note = "by which deviations change in a period"
+        yield Figure("Largest Floquet multiplier", plain(size, 3), note=note)
+    elif driving.reason is not None:
+        yield Figure("Cycle of the forcing", "none", note=driving.reason)
 
 
 def _irreversible(result: ModelResult, stationary: Stationary, units: Units) -> Iterator[Figure]:

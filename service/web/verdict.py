@@ -93,7 +93,7 @@ _RULES = (
     _Rule("Gaussian residuals", frozenset(("heavy-tails",)), _with_residuals, ("residuals",)),
     _Rule(
         "same model at all times",
-        frozenset(("trend", "noise-changes", "trajectories-differ")),
+        frozenset(("trend", "season", "noise-changes", "trajectories-differ")),
         _with_tests,
         ("record",),
     ),

@@ -51,7 +51,8 @@ def dataset_view(dataset: Dataset, preview: DatasetPreview) -> str:
     """Show the content of a dataset in words and plots, and the form of the next job."""
     plots = list(data_plots(dataset, preview, sentences.units_of_dataset(dataset)))
     symbols = {variable_name(j): v.name for j, v in enumerate(dataset.report.variables)}
-    basic, groups = job_fields(symbols)
+    inputs = {variable.name: variable.symbol for variable in dataset.report.inputs}
+    basic, groups = job_fields(symbols, inputs)
     said = list(sentences.report_in_words(dataset))
     read = rendered(
         "dataset.html",

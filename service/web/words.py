@@ -40,7 +40,8 @@ def table() -> list[tuple[str, str]]:
     named = {path.removesuffix("/x"): label for path, label in labels().items()}
     named |= {f"layout/{field.path}": field.label for field in layout_fields()}
     named |= {"parameters/periodic": "Period", "parameters/domain": "Bounds"}
-    named |= {"parameters/constraints": "Constraints"}
+    named |= {"parameters/forcing": "Forcing", "parameters/constraints": "Constraints"}
+    named |= {"analysis/inputs": "Value in the analysis"}
     for path, label in sorted(named.items(), key=lambda item: -len(item[0])):
         first, _, rest = path.replace("/", ".").partition(".")
         # A parameter may be named with or without the document that holds it.

@@ -43,6 +43,7 @@ def model_of(
         diffusion={
             key: _component(fit, periods, confidence) for key, fit in answer.diffusion.items()
         },
+        inputs={} if answer.driving is None else dict(answer.driving.inputs),
         order=answer.order,
         potential=_potential(answer, periods, confidence),
         restriction_tests=tuple(

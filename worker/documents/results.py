@@ -9,6 +9,7 @@ from contract import results
 from contract.datasets import Dataset
 from contract.identification import IdentificationParameters
 from worker.analysis import Analysed
+from worker.documents.driving import driving_of
 from worker.documents.generator import analysis_of, findings_of
 from worker.documents.numbers import plain
 from worker.identification.findings.derived import MODEL_ONLY
@@ -21,7 +22,10 @@ def generator_of(analysed: Analysed | None, variables: Sequence[str]) -> results
     """Write the analysis of a model of some variables, or that none was asked for."""
     if analysed is None:
         return results.GeneratorAnalysis(ergodic=None, reason=MODEL_ONLY)
-    return analysis_of(analysed.generator, analysed.spread, analysed.transitions, variables)
+    found = analysis_of(analysed.generator, analysed.spread, analysed.transitions, variables)
+    if analysed.driven is None or not analysed.driven.periodic:
+        return found
+    return found.model_copy(update={"driving": driving_of(analysed.driven, variables)})
 
 
 def all_findings(

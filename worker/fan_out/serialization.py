@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from grammar import terms
+from worker.identification.data.forcing import Forcing
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Scales, Trajectories, Windows
 from worker.identification.data.windows import Space
@@ -31,7 +32,7 @@ _KINDS: Mapping[str, type[Any]] = {
     for kind in (
         *(PowersPass, WindowsPass, JointPass, SecondOrderPass, BlockSums),
         *(SamplingRule, ScalarNoise, Windows),
-        *(terms.Number, terms.Variable, terms.Call, terms.Binary, Library),
+        *(terms.Number, terms.Variable, terms.Call, terms.Binary, Library, Forcing),
         *(Scales, Cells, Space, Embedding, Instruments, PhaseSpace, Shape, Kicks),
     )
 }

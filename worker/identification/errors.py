@@ -42,6 +42,12 @@ class WrappedVariable(IdentificationError):
     code = "wrapped-variable"
 
 
+class UnsuitableInput(IdentificationError):
+    """An input or a forcing does not drive the states, or cannot be told from something else."""
+
+    code = "unsuitable-input"
+
+
 class DimensionNotSupported(IdentificationError):
     """The question is not answered for this number of variables."""
 

@@ -3,14 +3,17 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.identification.checks.endogenous_inputs import shared_noise
 from worker.identification.checks.markov_tests import STAGES, ScoreSums, score_sums, stage_of
 from worker.identification.checks.residual_sums import ResidualSums, measure_residuals
 from worker.identification.checks.residuals import ResidualMoments
+from worker.identification.data.forcing import Forcing
+from worker.identification.data.inputs import input_names
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import (
     Scales,
@@ -20,7 +23,9 @@ from worker.identification.data.trajectories import (
     longest_duration,
 )
 from worker.identification.data.windows import Space
+from worker.identification.errors import UnsuitableInput
 from worker.identification.estimation.cell_equations import walk
+from worker.identification.estimation.direct_equations import walk as walk_stretches
 from worker.identification.estimation.discrepancy import Discrepancy, discrepancy_of
 from worker.identification.estimation.estimator import identify
 from worker.identification.estimation.fit import Fit, Restriction
@@ -47,9 +52,14 @@ from worker.identification.selection.kernel_scores import KernelChoice
 from worker.identification.selection.support_selection import Selected
 from worker.identification.sums.block_sums import Summing, sums_here
 from worker.identification.sums.kernels import Kernels, make_cells
-from worker.identification.sums.rules import EULER
+from worker.identification.sums.rules import EULER, TRAPEZOID
 from worker.identification.sums.window_products import Pair, pairs_of
-from worker.identification.symbolic_process import Excess, SymbolicProcess, from_internal
+from worker.identification.symbolic_process import (
+    Excess,
+    SymbolicProcess,
+    expansion_of,
+    from_internal,
+)
 from worker.identification.symbolic_system import Field, SymbolicSystem, field_from_internal
 from worker.progress import Report
 
@@ -129,6 +139,47 @@ class Coefficients:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Driving:
+    """Inputs and forcing of a model, and its coefficients along them.
+
+    library         terms in states, inputs and forcing
+    names           names of the inputs and of the forcing's functions
+    frozen          their values at which the model's process is taken
+    forcing         functions of the time
+    drift           (d, J) internal coefficients
+    tensor          (d, d, J) internal coefficients
+    draws           (n, d, J) those of the drift of models drawn around the estimate
+    to_drift        (d,) factors to the data's units
+    to_diffusion    (d, d) factors to the data's units
+    drift_terms     positions of all terms of the drift
+    diffusion_terms positions of all terms of the diffusion
+    """
+
+    library: Library
+    names: tuple[str, ...]
+    frozen: tuple[float, ...]
+    forcing: Forcing
+    drift: Floats
+    tensor: Floats
+    draws: Floats
+    to_drift: Floats
+    to_diffusion: Floats
+    drift_terms: tuple[int, ...]
+    diffusion_terms: tuple[int, ...]
+
+    @property
+    def dimension(self) -> int:
+        """Number of variables that have an equation."""
+        return len(self.drift)
+
+    @property
+    def inputs(self) -> dict[str, float]:
+        """Value of each input, and of the time, at which the model's process is taken."""
+        values = zip(self.names, self.frozen, strict=True)
+        return {name: value for name, value in values if name not in self.forcing.waves}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class IdentifiedModel:
     """Drift and diffusion as functions, with their errors.
 
@@ -154,6 +205,7 @@ class IdentifiedModel:
     coefficients      coefficients along the internal functions; None of the paper's estimator
     restrictions      tests of what was given of several coefficients
     potential         form and potential of the drift, where it was restricted to have one
+    driving           inputs and forcing; None without
     """
 
     drift: Mapping[str, ComponentFit]
@@ -176,6 +228,7 @@ class IdentifiedModel:
     coefficients: Coefficients | None = None
     restrictions: tuple[Restriction, ...] = ()
     potential: tuple[Form, ComponentFit] | None = None
+    driving: Driving | None = None
 
     @property
     def n_recorded(self) -> int:
@@ -264,11 +317,12 @@ def _model_of_problem(problem: Problem, settings: Settings, n_draws: int) -> Ide
     sampling rule that was requested by name is used anyway.
     """
     library, space, noise = problem.library, problem.space, settings.measurement_noise
-    names, bounds = library.variables, settings.bounds_in(library.dimension)
+    names, bounds = problem.names, settings.bounds_in(space.dimension)
     fit = identify(problem, settings.sampling_rule, noise)
     if library.dimension == 1 or settings.sampling_rule == "auto":
         check_paths(fit)
     fit = restricted(fit, problem)
+    _check_exogenous(problem, fit)
     fit = with_scores(problem, fit)
     misfit = misfit_of(fit, problem)
     to_drift = space.units / space.time
@@ -287,6 +341,7 @@ def _model_of_problem(problem: Problem, settings: Settings, n_draws: int) -> Ide
         ),
     ]
     choice, potential = fit.choice, fit.potential
+    draws = _draws(problem, fit, bounds, n_draws, settings.seed)
     return IdentifiedModel(
         drift={
             v: known_velocity(names[problem.velocities[p][0]], problem.velocities[p][1])
@@ -301,7 +356,7 @@ def _model_of_problem(problem: Problem, settings: Settings, n_draws: int) -> Ide
             for (p, q), selected in fit.diffusion.items()
         },
         process=_process(problem, fit.coefficients, fit.tensor, bounds),
-        draws=_draws(problem, fit, bounds, n_draws, settings.seed),
+        draws=draws,
         findings=(
             *findings(fit, problem, noise),
             *contradicted(
@@ -346,6 +401,59 @@ def _model_of_problem(problem: Problem, settings: Settings, n_draws: int) -> Ide
                 potential.factor,
             ),
         ),
+        driving=_driving(problem, fit, draws),
+    )
+
+
+def _check_exogenous(problem: Problem, fit: Fit) -> None:
+    """Raise UnsuitableInput for an input that shares the noise of the states."""
+    data = problem.data
+    if data.inputs is None:
+        return
+    names, every = input_names(data), max(1, data.n_increments // WINDOWS_FOR_SCORES)
+    found = shared_noise(
+        walk_stretches(problem, TRAPEZOID, 1, every_chunk=every),
+        problem.space,
+        problem.library,
+        fit.coefficients,
+        len(names),
+    )
+    if found.shared:
+        name, variable = names[found.number], problem.names[found.variable]
+        raise UnsuitableInput(
+            f"The input {name} is endogenous: its increments are correlated "
+            f"{found.correlation:+.2f} ({abs(found.z):.0f} standard errors) with the noise of "
+            f"{variable} in the same sampling interval. It answers to {variable}, or shares its "
+            "noise, and what it does cannot be told from what is done to it.",
+            hints=(
+                f"If {name} is part of the system, name it in layout.state_columns: it then has an "
+                "equation of its own.",
+                f"If {name} is set and held between samples, shift it by half a sampling interval: "
+                "between samples inputs are read as straight lines.",
+            ),
+        )
+
+
+def _driving(problem: Problem, fit: Fit, draws: DrawnModels[Any]) -> Driving | None:
+    """Return what drives a model; None where nothing does."""
+    space, library, d = problem.space, problem.library, problem.space.dimension
+    if not space.inputs:
+        return None
+    own = draws.coefficients[draws.support == 0]
+    terms = {k for s in fit.drift for k in s.estimate.support}
+    of_diffusion = {k for s in fit.diffusion.values() for k in s.estimate.support}
+    return Driving(
+        library,
+        library.variables[d:],
+        problem.frozen,
+        space.forcing,
+        fit.coefficients,
+        fit.tensor,
+        own[:, : d * library.internal_size].reshape(len(own), d, library.internal_size),
+        space.units / space.time,
+        np.outer(space.units, space.units) / space.time,
+        tuple(sorted(terms)),
+        tuple(sorted(of_diffusion)),
     )
 
 
@@ -373,18 +481,22 @@ def _process(
     problem: Problem, drift: Floats, tensor: Floats, bounds: Bounds
 ) -> SymbolicProcess | SymbolicSystem:
     space, library, d = problem.space, problem.library, problem.space.dimension
-    if d == 1:
+    if library.dimension == 1:
         return process_of(library, drift[0], tensor[0, 0], problem.scales, bounds[0])
+
+    def field(coefficients: Floats, factor: float) -> Field:
+        found = field_from_internal(library, coefficients, factor)
+        return found.at_inputs(problem.frozen) if space.inputs else found
+
     fields: dict[Pair, Field] = {}
     for p, q in pairs_of(d):
-        fields[p, q] = field_from_internal(
-            library, tensor[p, q], float(space.units[p] * space.units[q] / space.time)
-        )
+        fields[p, q] = field(tensor[p, q], float(space.units[p] * space.units[q] / space.time))
+    b = tuple(field(c, float(u / space.time)) for c, u in zip(drift, space.units, strict=True))
+    if d == 1:
+        drift_of, diffusion = expansion_of(b[0]), expansion_of(fields[0, 0])
+        return SymbolicProcess(drift_of, diffusion, bounds[0], library.period)
     return SymbolicSystem(
-        tuple(
-            field_from_internal(library, b, float(u / space.time))
-            for b, u in zip(drift, space.units, strict=True)
-        ),
+        b,
         tuple(tuple(fields[min(p, q), max(p, q)] for q in range(d)) for p in range(d)),
         bounds,
         space.periods,

@@ -214,6 +214,17 @@ def from_internal(library: Library, coefficients: Floats, factor: float) -> Expa
     )
 
 
+def expansion_of(field: Field) -> Expansion:
+    """Return a function of one variable with the zeros at x = 0 that it has to rounding."""
+    powers = np.zeros(1 + max((k for (k,) in field.powers), default=0))
+    for (k,), value in field.powers.items():
+        powers[k] = value
+    (origin,), (unit,) = field.coordinates.origins, field.coordinates.units
+    powers, zeros = _without_zeros(powers, origin, unit)
+    found: dict[tuple[int, ...], float] = {(k,): v for k, v in enumerate(powers.tolist())}
+    return Expansion(Field(field.coordinates, found, field.trees), zeros)
+
+
 def from_terms(terms: Mapping[str, float], period: float | None = None) -> Expansion:
     """Make the function of one variable given by its terms. Raise UnknownTerm, InvalidLibrary."""
     return Expansion(field_from_terms(terms, ("x",), (period,)))

@@ -12,7 +12,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar.terms import Tree
+from grammar.terms import Binary, Call, Number, Tree, Variable
 from worker.identification.data.library import Library
 from worker.identification.data.terms import (
     Exponents,
@@ -131,6 +131,19 @@ class Field:
         powers = {tuple(e[i] for i in variables): value for e, value in self.powers.items()}
         return Field(coordinates, powers, self.trees)
 
+    def at_inputs(self, values: Sequence[float]) -> "Field":
+        """Return the function of the first variables, with the last ones at these values."""
+        c, d = self.coordinates, len(self.coordinates.variables) - len(values)
+        coordinates = Coordinates(c.variables[:d], c.origins[:d], c.units[:d], c.phases[:d])
+        y = [(v - o) / u for v, o, u in zip(values, c.origins[d:], c.units[d:], strict=True)]
+        powers: dict[Exponents, float] = {}
+        for e, coefficient in self.powers.items():
+            value = coefficient * float(np.prod([z**k for z, k in zip(y, e[d:], strict=True)]))
+            powers[e[:d]] = powers.get(e[:d], 0.0) + value
+        known = dict(zip(c.variables[d:], map(float, values), strict=True))
+        trees = tuple((weight, _with_values(tree, known)) for weight, tree in self.trees)
+        return Field(coordinates, powers, trees)
+
     def derivative(self, variable: int) -> "Field":
         """Differentiate with respect to a variable."""
         coordinates = self.coordinates
@@ -145,6 +158,18 @@ class Field:
             powers,
             tuple((weight * phase, derivative(tree, name)) for weight, tree in self.trees),
         )
+
+
+def _with_values(tree: Tree, known: Mapping[str, float]) -> Tree:
+    """Put numbers in the place of variables."""
+    match tree:
+        case Variable(name) if name in known:
+            return Number(known[name])
+        case Call(function, argument):
+            return Call(function, _with_values(argument, known))
+        case Binary(operator, left, right):
+            return Binary(operator, _with_values(left, known), _with_values(right, known))
+    return tree
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from contract.jobs import GeneratorJob, ModelJob
 from contract.results import Component, GeneratorResult, Model, Notice, Provenance, Term
 from contract.symbols import Symbols
 from grammar.names import symbols_of
-from grammar.terms import names_in_phase_space, variable_name
+from grammar.terms import names_in_phase_space, parse, variable_name, variables_of
 from storage.stores import Forgotten, Stores
 from worker import pipeline
 from worker.analysis import Analysed
@@ -192,6 +192,12 @@ def _model_of_job(tenant: str, reference: ModelOfJob, stores: Stores) -> Given:
     if body is None:
         hint = "Wait until that job has succeeded, then submit again."
         raise JobProblem(invalid("model/job", f"job {reference.job} has no result", hint))
+    model = json.loads(body)["model"]
+    terms = [t for part in ("drift", "diffusion") for c in _active(model[part]).values() for t in c]
+    if set().union(*(variables_of(parse(term)) for term in terms)) - set(model["drift"]):
+        hint = "Give the terms of its drift and diffusion, with numbers in the place of inputs."
+        detail = f"the model of job {reference.job} is driven by inputs"
+        raise JobProblem(invalid("model/job", detail, hint))
     return _active_terms(body)
 
 

@@ -30,7 +30,8 @@ class Identified(NamedTuple):
 
 def compute(job: IdentificationJob, record: Record, report: Report, summing: Summing) -> Identified:
     """Identify a model, analyse it and validate it with the data. Raises IdentificationError."""
-    answer = pipeline.identify(record.data, settings_of(job.parameters), report, summing)
+    settings = settings_of(job.parameters, job.analysis.inputs)
+    answer = pipeline.identify(record.data, settings, report, summing)
     asked = analysis_settings_of(job.analysis)
     states = pipeline.states_of(answer, record.data)
     analysed, validation = pipeline.analyse_and_validate(answer, states, asked, report)

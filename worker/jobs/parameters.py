@@ -10,14 +10,20 @@ from contract.generator import AnalysisParameters, ModelTerms
 from contract.identification import Constraints, IdentificationParameters, KnownNoise
 from grammar.terms import variable_name
 from worker.analysis import AnalysisSettings
+from worker.identification.data.forcing import Forcing
 from worker.identification.estimation.setup import ComponentTerms, Settings, Sum
 from worker.identification.selection.support_selection import Criterion
 from worker.identification.symbolic_process import SymbolicProcess, from_terms
 from worker.identification.symbolic_system import SymbolicSystem, field_from_terms
 
 
-def settings_of(parameters: IdentificationParameters) -> Settings:
-    """Return the settings of an identification."""
+def settings_of(
+    parameters: IdentificationParameters, frozen: Mapping[str, float] | None = None
+) -> Settings:
+    """Return the settings of an identification.
+
+    frozen   values of inputs at which the model is analysed; the others' are means
+    """
     library, kernels, selection = parameters.library, parameters.kernels, parameters.selection
     constraints, noise = parameters.constraints, parameters.measurement_noise
     return Settings(
@@ -45,6 +51,8 @@ def settings_of(parameters: IdentificationParameters) -> Settings:
         else "detailed-balance"
         if constraints.detailed_balance
         else None,
+        forcing=Forcing(**parameters.forcing.model_dump()),
+        frozen=frozen or {},
     )
 
 

@@ -19,6 +19,7 @@ TITLES: dict[str, str] = {
     "values-out-of-range": "The values are too large or too small",
     "collinear-variables": "The variables depend on each other",
     "wrapped-variable": "A variable is an angle",
+    "unsuitable-input": "An input or a forcing cannot be used",
     "dimension-not-supported": "Number of variables not supported",
     "sampling-too-coarse": "The sampling interval is too long",
     "second-order-dynamics": "The process is of second order",

@@ -91,7 +91,9 @@ def _part_of(report: Report, done: int, count: int) -> Report:
 
 def compute(job: SweepJob, record: Record, report: Report, summing: Summing) -> SweepResults:
     """Identify, analyse and validate under each set; a set without a model does not end the job."""
-    sets = [settings_of(parameters) for parameters in job.parameter_sets().values()]
+    sets = [
+        settings_of(parameters, job.analysis.inputs) for parameters in job.parameter_sets().values()
+    ]
     return sweep(record.data, sets, analysis_settings_of(job.analysis), report, summing)
 
 

@@ -288,7 +288,12 @@ def _facts(model: Model) -> list[str]:
     if model.coloured_noise is not None:
         time = estimate_of(model.coloured_noise["correlation_time"])
         rows.append(("correlation time of the noise u", *time.texts, ""))
+    rows += [(f"analysed at {name}", plain(v, 4), "", "") for name, v in model.inputs.items()]
     rows += [(*row, "") for row in relaxation_rows(model)]
+    for response in model.responses:
+        name = f"of {response.variable} to the period {plain(response.period, 4)}"
+        rows.append((f"gain {name}", *response.gain.texts, ""))
+        rows.append((f"lag {name} [rad]", *response.lag.texts, ""))
     for passage in model.passages:
         time = passage.mean_time
         shown, interval = (f"none: {time.reason}", "") if time.value is None else time.texts

@@ -9,10 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 from itoscope_client.errors import needed
 from itoscope_client.models.estimates import (
     Passage,
+    Response,
     Term,
     array_of,
     index_of,
     passage_of,
+    response_of,
     terms_of,
 )
 from itoscope_client.models.numbers import exact, with_error
@@ -75,6 +77,30 @@ class ModelDocument:
     def variables(self) -> tuple[str, ...]:
         """Names of the variables: the file's, or x, y, z, … where it has none."""
         return self.process.variables
+
+    @property
+    def inputs(self) -> Mapping[str, float]:
+        """Values of what drives the variables, at which drift and diffusion are evaluated.
+
+        They are those of the analysis; `at` gives a model at others.
+        """
+        return self.process.inputs
+
+    @property
+    def cycle(self) -> Mapping[str, Any] | None:
+        """Mean and covariance over a period of the forcing; None without."""
+        found: Mapping[str, Any] | None = self._driving.get("cycle")
+        return found
+
+    @property
+    def responses(self) -> tuple[Response, ...]:
+        """Response of each variable to the forcing at each frequency."""
+        return tuple(response_of(found) for found in self._driving.get("responses", ()))
+
+    @property
+    def _driving(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.in_symbols["generator"].get("driving") or {}
+        return found
 
     @property
     def order(self) -> int:

@@ -40,6 +40,21 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
+class Response:
+    """Response of the mean of a variable to the forcing at one frequency."""
+
+    variable: str
+    period: float
+    """Period of the harmonic [time]."""
+    amplitude: Estimate
+    """Amplitude of the mean [state]."""
+    gain: Estimate
+    """Amplitude over that of the force in the drift [time]."""
+    lag: Estimate
+    """Angle by which the mean lags behind the force [rad]."""
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """First passage from one place to another."""
 
@@ -124,6 +139,15 @@ def passage_of(document: Mapping[str, Any]) -> Passage:
     """Read a first passage from one of a result's `passages`."""
     mean, kramers = (estimate_of(document.get(name)) for name in ("mean_time", "kramers"))
     return Passage(document["from"], document["to"], mean, kramers, document)
+
+
+def response_of(document: Mapping[str, Any]) -> Response:
+    """Read the response to the forcing at one frequency."""
+    return Response(
+        document["variable"],
+        document["period"],
+        *(estimate_of(document[name]) for name in ("amplitude", "gain", "lag")),
+    )
 
 
 def terms_of(document: Mapping[str, Any]) -> tuple[Term, ...]:

@@ -14,6 +14,7 @@ from itoscope_client.models.document import Floats, ModelDocument
 from itoscope_client.models.draws import Draws, Evaluation
 from itoscope_client.models.estimates import Passage
 from itoscope_client.models.numbers import with_interval
+from itoscope_client.models.process import process_of
 from itoscope_client.models.simulation import draw, simulated
 
 Ask = Callable[["Model", Any, Any], Passage]
@@ -31,6 +32,27 @@ class Model(ModelDocument):
     def __init__(self, document: Mapping[str, Any], *, ask: Ask | None = None) -> None:
         super().__init__(document)
         self._ask = ask
+
+    def at(self, inputs: Mapping[str, float] | None = None, t: float | None = None) -> "Model":
+        """Return the model with its inputs at other values, whose drift and diffusion are theirs.
+
+        What the service derived remains that of `model.inputs`.
+
+        inputs   value by word of the input: {"Light": 1.5}
+        t        time at which the forcing is evaluated; default: periodic forcing has its mean, 0
+
+        Raises ValueError for an input that the model does not have.
+        """
+        given = {self.name_of(name): float(value) for name, value in (inputs or {}).items()}
+        unknown = sorted(set(given) - set(self.inputs))
+        if unknown:
+            known = ", ".join(self.inputs) or "none"
+            raise ValueError(f"the model has no input {unknown[0]}; its inputs are: {known}")
+        if t is not None:
+            given["t"] = float(t)
+        made = Model(self.document, ask=self._ask)
+        made.process = process_of(made.in_symbols, {**self.inputs, **given})
+        return made
 
     def passage(self, start: Any, end: Any) -> Passage:
         """Return the first passage from `start` to `end`, from the result or else from the service.

@@ -1,7 +1,7 @@
 """A model's drift and diffusion as functions of the state."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,7 @@ class Process:
     diffusion   terms of a by pair of variables; missing pairs are zero
     domain      declared bounds by variable
     order       2 where the variables are positions and then their velocities
+    inputs      values of what drives the variables and has no equation
     """
 
     variables: tuple[str, ...]
@@ -62,6 +63,7 @@ class Process:
     diffusion: Mapping[tuple[str, str], Sum]
     domain: Mapping[str, Interval]
     order: int = 1
+    inputs: Mapping[str, float] = field(default_factory=dict)
 
     def drift_at(self, x: ArrayLike) -> NDArray[np.float64]:
         """Return b [state/time] at states of any shape in one variable, (…, d) in several.
@@ -88,9 +90,8 @@ class Process:
     def diffusion_slope_at(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return a′ of one variable: Im a(x + ih) / h, exact to rounding because a is analytic."""
         h = 1e-30
-        return np.asarray(
-            self._pair(0, 0, {self.variables[0]: x + 1j * h}).imag / h, dtype=np.float64
-        )
+        values = self._with_inputs({self.variables[0]: x + 1j * h})
+        return np.asarray(self._pair(0, 0, values).imag / h, dtype=np.float64)
 
     @property
     def scalar(self) -> bool:
@@ -115,27 +116,42 @@ class Process:
     def _values(self, x: ArrayLike) -> dict[str, Values]:
         states = np.asarray(x, dtype=np.float64)
         if self.scalar:
-            return {self.variables[0]: states}
+            return self._with_inputs({self.variables[0]: states})
         d = len(self.variables)
         if not states.ndim or states.shape[-1] != d:
             raise ValueError(
                 f"states of {d} variables ({', '.join(self.variables)}) "
                 f"have the shape (…, {d}), not {states.shape}"
             )
-        return {name: states[..., k] for k, name in enumerate(self.variables)}
+        return self._with_inputs({name: states[..., k] for k, name in enumerate(self.variables)})
+
+    def _with_inputs(self, values: dict[str, Values]) -> dict[str, Values]:
+        shape = next(iter(values.values()))
+        return values | {name: np.full_like(shape, v) for name, v in self.inputs.items()}
 
 
-def process_of(document: Mapping[str, Any]) -> Process:
-    """Read the process that a result document describes, whose angles' terms are in values."""
+def process_of(document: Mapping[str, Any], inputs: Mapping[str, float] | None = None) -> Process:
+    """Read the process that a result document describes, whose angles' terms are in values.
+
+    inputs   values of what drives the variables, by its word; the others' are the document's.
+             Without a value of the time t, its sines and cosines have their mean over a period, 0
+    """
     model = document["model"]
+    words = model.get("symbols", {})
+    held = {words.get(name, name): float(v) for name, v in (model.get("inputs") or {}).items()}
+    held |= inputs or {}
     variables: Sequence[str] = [*model["drift"]]
     bounds = model.get("domain") or {}
     return Process(
         tuple(variables),
-        {name: _sum_of(component) for name, component in model["drift"].items()},
-        {_pair_of(pair): _sum_of(component) for pair, component in model["diffusion"].items()},
+        {name: _sum_of(part, variables, held) for name, part in model["drift"].items()},
+        {
+            _pair_of(pair): _sum_of(part, variables, held)
+            for pair, part in model["diffusion"].items()
+        },
         {name: (ends[0], ends[1]) for name, ends in bounds.items()},
         model.get("order") or 1,
+        held,
     )
 
 
@@ -175,11 +191,14 @@ def summands_of(component: Mapping[str, Any]) -> list[tuple[float, Tree]]:
     ]
 
 
-def _sum_of(component: Mapping[str, Any]) -> Sum:
-    trees = summands_of(component)
+def _sum_of(
+    component: Mapping[str, Any], variables: Sequence[str], held: Mapping[str, float]
+) -> Sum:
+    known = {*variables, *held}
+    trees = [(value, tree) for value, tree in summands_of(component) if variables_of(tree) <= known]
     constant = sum(value * tree.value for value, tree in trees if isinstance(tree, Number))
     rest = [(value, tree) for value, tree in trees if not isinstance(tree, Number)]
-    varies = any(variables_of(tree) for _, tree in rest)
+    varies = any(variables_of(tree) & set(variables) for _, tree in rest)
     return Sum(constant, tuple((value, function_of(tree)) for value, tree in rest), varies)
 
 

@@ -67,6 +67,10 @@ class AnalysisParameters(TypedDict, total=False):
     """Additional committors to compute. Those between neighbouring wells are always computed."""
     exits: Sequence[ExitRequest]
     """Intervals for which to compute exit probabilities and mean exit times; one variable only."""
+    inputs: Mapping[str, float]
+    """Value of each input at which the model is analysed, and of the time `t` where it has a trend;
+    by default their means. Periodic forcing is zero in this analysis, its mean over a period. For
+    identifications only."""
     density_points: int
     """Number of grid points for the stationary density and the local relaxation rate. Default: 400.
     """
@@ -129,6 +133,9 @@ class LibraryParameters(TypedDict, total=False):
     diffusion_degree: int | None
     """Highest total degree of the diffusion's monomials; the diffusion then has no other terms. 0:
     additive noise. `null`: the diffusion uses the whole library."""
+    input_degree: int
+    """Highest total degree of terms with an input u, a column of `layout.input_columns`. 1: u
+    alone. 2: also x*u and u^2, and products of inputs. Default: 1."""
     extra_terms: Sequence[str]
     """Additional terms as text, e.g. `x^6`, `sin(2*x)`."""
 
@@ -171,6 +178,20 @@ class SelectionParameters(TypedDict, total=False):
     ignore it. Default: 4.0."""
     threshold: float
     """Relative threshold of STLSQ in the `paper` preset; otherwise ignored. Default: 0.25."""
+
+
+class ForcingParameters(TypedDict, total=False):
+    """Forcing by the clock: functions of the sample times that drive the variables.
+
+    They are terms like inputs; t in a term is the time of the samples.
+    """
+
+    periods: Sequence[float]
+    """Periods P of the forcing, such as a year or a day [time]."""
+    harmonics: int
+    """Number of harmonics: sin(2*pi*k*t/P) and cos(2*pi*k*t/P) for k from 1. Default: 1."""
+    trend: int
+    """Highest power of t; 1 is a linear trend, 0 none. Default: 0."""
 
 
 class KnownCoefficients(TypedDict, total=False):
@@ -275,6 +296,8 @@ class IdentificationParameters(TypedDict, total=False):
     """Period of each periodic variable (an angle), e.g. `{"x": 360.0}` [state]."""
     domain: Mapping[str, Sequence[float | None]]
     """Known bounds of a variable, e.g. `{"x": [0.0, null]}`; `null` means unbounded [state]."""
+    forcing: ForcingParameters
+    """Seasons and trends, which drive the variables and have no equation."""
     constraints: Constraints
     """What is known about the model before the fit."""
     seed: int

@@ -28,7 +28,12 @@ export function layoutOf(form) {
       if (text && text !== inferred) (layout[place.split('/')[0]] ??= {})[key] = text;
     }
   }
-  const out = as('ignored', 'error').filter(({ given, role, was }) => changed || (given && role === was));
+  const groups = as('group'), inputs = as('input'), errors = as('error').filter(({ given, was }) => given || was !== 'error');
+  if (groups.length > 1) throw new FieldFault(groups[1].select, `Only one column can be the group: ${groups.map(({ key }) => key).join(', ')}.`);
+  if (groups.length) layout.group_column = groups[0].key;
+  if (inputs.length) layout.input_columns = inputs.map(({ key }) => key);
+  if (errors.length) layout.error_columns = errors.map(({ key }) => key);
+  const out = as('ignored', 'error').filter((row) => !errors.includes(row)).filter(({ given, role, was }) => changed || (given && role === was));
   if (out.length) layout.ignored_columns = out.map(({ key }) => key);
   return layout;
 }

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from grammar.terms import Tree, variable_name
+from grammar.terms import Tree, variable_name, variables_of
+from worker.identification.data.forcing import CLOCK, NO_FORCING, Forcing, driving_terms
 from worker.identification.data.terms import (
     Exponents,
     candidate_terms,
@@ -26,7 +27,7 @@ from worker.identification.data.terms import (
     parse,
 )
 from worker.identification.data.trajectories import Scales
-from worker.identification.errors import InvalidLibrary, TooFewSamples
+from worker.identification.errors import InvalidLibrary, TooFewSamples, UnknownTerm
 
 Floats = NDArray[np.float64]
 
@@ -47,7 +48,8 @@ class Library:
     units       (d,) units of the internal coordinates [state]
     periods     period of each variable, or None [state]; sin and cos terms are of the phase
                 2πx/period
-    variables   names of the variables
+    variables   names of the variables, of inputs, and of the forcing's functions
+    forcing     functions of the time, as which `sin(2*pi*t/5)` is read in a term
     """
 
     names: tuple[str, ...]
@@ -57,6 +59,7 @@ class Library:
     units: tuple[float, ...]
     periods: tuple[float | None, ...]
     variables: tuple[str, ...]
+    forcing: Forcing = NO_FORCING
 
     @property
     def size(self) -> int:
@@ -85,7 +88,7 @@ class Library:
 
     def find(self, text: str) -> int | None:
         """Return the position of the term with this text, however it is written; None without."""
-        tree = parse(text, self.variables)
+        tree = _parsed(text, self.variables, self.forcing)
         exponents = monomial_exponents(tree, self.variables)
         if exponents is not None:
             return self.exponents.index(exponents) if exponents in self.exponents else None
@@ -356,10 +359,14 @@ def make_library(
     extra_terms: tuple[str, ...] = (),
     periods: Sequence[float | None] | None = None,
     variables: tuple[str, ...] | None = None,
+    inputs: tuple[str, ...] = (),
+    forcing: Forcing = NO_FORCING,
+    input_degree: int = 1,
 ) -> Library:
     """Make the library of as many variables as there are scales.
 
-    A periodic variable has no polynomials, which are not functions on a circle.
+    A periodic variable has no polynomials, which are not functions on a circle. The scales of the
+    variables are followed by those of inputs and of the forcing's functions.
 
     Parameters
     ----------
@@ -369,6 +376,9 @@ def make_library(
     extra_terms : texts of further terms
     periods : period of each variable, or None [state]
     variables : names of the variables; None: x, y, z, x4, …
+    inputs : names of the inputs
+    forcing : functions of the time that drive the variables
+    input_degree : highest total degree of the terms that hold an input
 
     Raises
     ------
@@ -382,12 +392,17 @@ def make_library(
             "Fourier harmonics need a periodic variable. Declare its period (parameters.periodic), "
             "or name the terms you want in library.extra_terms, e.g. sin(2*x)."
         )
-    variables = variables or tuple(variable_name(i) for i in range(len(scales)))
+    driving = (*inputs, *forcing.names)
+    variables = variables or tuple(variable_name(i) for i in range(len(scales) - len(driving)))
     circular = tuple(p is not None for p in periods)
     names = candidate_terms(variables, circular, polynomial_degree, fourier_harmonics)
-    trees = [parse(name, variables) for name in names]
+    linear = [v for v, circle in zip(variables, circular, strict=True) if not circle]
+    names += driving_terms(linear, inputs, forcing, input_degree)
+    variables, periods = (*variables, *driving), (*periods, *(None for _ in driving))
+    circular = (*circular, *(False for _ in driving))
+    trees = [_parsed(name, variables, forcing) for name in names]
     for text in extra_terms:
-        tree = parse(text, variables)
+        tree = _parsed(text, variables, forcing)
         exponents = monomial_exponents(tree, variables)
         name = (
             text.strip().replace("**", "^").replace(" ", "")
@@ -415,7 +430,22 @@ def make_library(
         tuple(s.unit for s in scales),
         tuple(periods),
         variables,
+        forcing,
     )
+
+
+def _parsed(text: str, variables: tuple[str, ...], forcing: Forcing) -> Tree:
+    """Parse a term whose sines and cosines of the forcing are variables."""
+    if not forcing.waves:
+        return parse(text, variables)
+    words = tuple(v for v in variables if v not in forcing.waves)
+    tree = forcing.named(parse(text, (*words, CLOCK)))
+    if CLOCK in variables_of(tree) and CLOCK not in variables:
+        raise UnknownTerm(
+            f"The term {text!r} is a function of the time {CLOCK} that parameters.forcing does not "
+            f"name; it names {', '.join(forcing.waves)}.",
+        )
+    return tree
 
 
 def check_library_size(library: Library, n_increments: int) -> None:

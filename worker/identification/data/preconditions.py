@@ -133,7 +133,7 @@ MATERIAL = 1e-6
 """Share of a term below which the part that another term has in it is rounding."""
 
 
-def check_values(data: Trajectories, library: Library) -> None:
+def check_values(data: Trajectories, library: Library, space: Space) -> None:
     """Raise InvalidLibrary where a term has no value that can be computed with.
 
     The message names the term and the first such sample.
@@ -142,7 +142,7 @@ def check_values(data: Trajectories, library: Library) -> None:
     if not uncertain:
         return
     for first in range(0, len(data.states), CHUNK):
-        states = np.asarray(data.states[first : first + CHUNK], dtype=np.float64)
+        states = space.rows(data, slice(first, first + CHUNK))
         internal = (states - np.array(library.origins)) / np.array(library.units)
         arguments = library.raw_arguments(internal)
         for k in uncertain:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar.terms import variable_name
+from worker.identification.data.forcing import NO_FORCING, Forcing
 from worker.identification.data.trajectories import (
     Integers,
     Scales,
@@ -27,19 +28,35 @@ CHUNK = 8_192
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Space:
-    """Internal coordinates of all variables.
+    """Internal coordinates of all variables, and of what drives them.
 
     scales    of each variable, with the same time
     periods   of each variable that is an angle, else None [state]
+    inputs    scales of the inputs, which have no equation, and then of the forcing's functions
+    forcing   functions of the time that drive the states
     """
 
     scales: tuple[Scales, ...]
     periods: tuple[float | None, ...]
+    inputs: tuple[Scales, ...] = ()
+    forcing: Forcing = NO_FORCING
 
     @property
     def dimension(self) -> int:
-        """Number of variables, d."""
+        """Number of variables that have an equation, d."""
         return len(self.scales)
+
+    def rows(self, data: Trajectories, chosen: slice) -> Floats:
+        """Read samples of the states, the inputs and the forcing; (n, d + m)."""
+        states = np.asarray(data.states[chosen], dtype=np.float64)
+        if not self.inputs:
+            return states
+        parts = [states]
+        if len(self.inputs) > len(self.forcing.names):
+            assert data.inputs is not None, "the scales of inputs come from them"
+            parts.append(np.asarray(data.inputs[chosen], dtype=np.float64))
+        parts.append(self.forcing.at(np.asarray(data.times[chosen], dtype=np.float64)))
+        return np.concatenate(parts, axis=1)
 
     @property
     def units(self) -> Floats:
@@ -68,8 +85,12 @@ class Space:
         return replace(self, scales=tuple(scales))
 
     def internal(self, states: Floats) -> Floats:
-        """Convert states (n, d) to internal coordinates, angles to [−1, 1]."""
-        y = (states - self.origins) / self.units
+        """Convert states (n, d), or states and inputs (n, d + m), to internal coordinates.
+
+        Those of angles are in [−1, 1].
+        """
+        scales = (*self.scales, *self.inputs)[: states.shape[1]]
+        y = (states - np.array([s.origin for s in scales])) / np.array([s.unit for s in scales])
         for i, period in enumerate(self.periods):
             if period is not None:
                 y[:, i] -= 2 * np.round(y[:, i] / 2)
@@ -115,7 +136,7 @@ class Stretch:
 
     block     number of the block
     first     number of the first sample in the record
-    y         (m, d)              the samples
+    y         (m, d + inputs)     the samples, with inputs and forcing
     points    (n_points, n)       each window's samples, as row numbers of y
     steps     (n_points − 1, n)   Δt between them
     follows   (n,)                whether the window starts one sample after the one before it in
@@ -143,7 +164,7 @@ class Stretch:
         """
         steps = []
         for a, b in pairwise(self.points[lead:]):
-            step = self.y[b] - self.y[a]
+            step = self.y[b, : space.dimension] - self.y[a, : space.dimension]
             for i, period in enumerate(space.periods):
                 if period is not None:
                     step[:, i] -= 2 * np.round(step[:, i] / 2)
@@ -178,10 +199,8 @@ def stretches(
     for block, (start, end) in enumerate(pairwise(edges) if edges.ndim == 1 else edges):
         for begin in range(int(start), int(end), every_chunk * CHUNK):
             reach = min(begin + CHUNK, int(end)) + span
-            states, times = (
-                np.asarray(data.states[begin:reach], dtype=np.float64),
-                np.asarray(data.times[begin:reach]),
-            )
+            states = space.rows(data, slice(begin, reach))
+            times = np.asarray(data.times[begin:reach])
             n = len(states) - span
             if n <= 0:
                 continue

@@ -121,7 +121,7 @@ def solve(problem: Problem, equations: Equations, v: Any, *, briefly: bool = Fal
     """
     library, n_windows, criterion = problem.library, equations.n_windows, problem.selection
     other = None if briefly else other_rule(equations.rule)
-    names = library.variables
+    names = problem.names
     condition = 0.0
     drift = []
     for p, name in enumerate(names):

@@ -134,6 +134,7 @@ class Problem:
     summing            function that takes the sums over all the data
     tell               function that is told the next step; an error that it raises ends the fit
     velocities         velocity of each variable whose drift is known to be one, and its factor
+    frozen             values of inputs and forcing at which the model is a process
     """
 
     data: Trajectories
@@ -158,12 +159,18 @@ class Problem:
     equalities: tuple[Equality, ...] = ()
     form: PotentialTerms | None = None
     given_noise: GivenNoise | None = None
+    frozen: tuple[float, ...] = ()
 
     def unit_of(self, component: str) -> float:
         """Return the factor of a component, `x` or `x,y`, from internal units to the data's."""
         names, units = self.library.variables, self.space.units
         places = [names.index(name) for name in component.split(",")]
         return float(np.prod([units[p] for p in places]) / self.space.time)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables that have an equation."""
+        return self.library.variables[: self.space.dimension]
 
     def of_drift(self, p: int) -> Constraint:
         """Return what is known of the drift of variable p."""
@@ -342,7 +349,12 @@ def thinned(data: Trajectories, least: float) -> Trajectories:
     segments = np.stack(
         [np.concatenate([[0], stops[:-1]]), stops, data.segments[:, 2]], axis=1
     ).astype(np.int64)
-    return Trajectories(np.asarray(data.states)[kept], np.asarray(data.times)[kept], segments)
+    return Trajectories(
+        np.asarray(data.states)[kept],
+        np.asarray(data.times)[kept],
+        segments,
+        None if data.inputs is None else np.asarray(data.inputs)[kept],
+    )
 
 
 @nb.njit(cache=True, nogil=True)

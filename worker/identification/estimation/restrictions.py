@@ -44,7 +44,7 @@ def restricted(fit: Fit, problem: Problem) -> Fit:
 
 
 def _components(fit: Fit, problem: Problem) -> dict[Key, Selected]:
-    names = problem.library.variables
+    names = problem.names
     return {
         **dict(zip(names, fit.drift, strict=True)),
         **{f"{names[p]},{names[q]}": a for (p, q), a in fit.diffusion.items()},
@@ -52,7 +52,7 @@ def _components(fit: Fit, problem: Problem) -> dict[Key, Selected]:
 
 
 def _with_components(fit: Fit, problem: Problem, found: Mapping[Key, Selected]) -> Fit:
-    names = problem.library.variables
+    names = problem.names
     return replace(
         fit,
         drift=tuple(found[name] for name in names),
@@ -152,7 +152,7 @@ def _shared_covariance(
 
     Scores of two variables are correlated as their noise is: Cov(ĉ_p, ĉ_q) = ρ P_p H_p^½ H_q^½ P_q.
     """
-    names, shared = problem.library.variables, correlations(fit, problem)
+    names, shared = problem.names, correlations(fit, problem)
     drifts = [(i, names.index(key)) for i, key in enumerate(keys) if "," not in key]
     roots = {}
     out = {}

@@ -10,6 +10,13 @@ from numpy.typing import NDArray
 from grammar.terms import variable_name
 from worker.identification.checks.markov_tests import check_consecutive_samples, some_pairs
 from worker.identification.checks.reflecting_boundaries import find_walls
+from worker.identification.data.forcing import NO_FORCING, Forcing
+from worker.identification.data.inputs import (
+    check_inputs,
+    frozen_values,
+    input_names,
+    with_driving,
+)
 from worker.identification.data.library import Library, check_library_size, make_library
 from worker.identification.data.preconditions import (
     check_independent,
@@ -107,6 +114,9 @@ class Settings:
                    None: that of the data, if they have one
     exposure       known time over which each sample is an average [time]
     coordinates    internal coordinates; None: measured from the data
+    forcing        functions of the time that drive the variables
+    input_degree   highest total degree of the terms that hold an input
+    frozen         value of each input at which the model is analysed, by name; its mean by default
     """
 
     dynamics: Literal["auto", "first-order", "second-order", "coloured-noise"] = "auto"
@@ -133,6 +143,9 @@ class Settings:
     noise_errors: float | Mapping[str, float] | None = None
     exposure: float | None = None
     coordinates: Coordinates | None = None
+    forcing: Forcing = NO_FORCING
+    input_degree: int = 1
+    frozen: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def candidates(self) -> tuple[str, ...]:
@@ -181,19 +194,24 @@ def problem_of(
     if settings.coordinates is not None:
         space = space.with_coordinates(settings.coordinates)
     space = space.at_rest([velocity for velocity, _ in velocities.values()])
+    space = with_driving(data, space, settings.forcing)
+    check_inputs(data, space)
     check_unwrapped(data, space)
     _check_samples(data, space)
     report(0.15, "identifying", "summing over the increments")
     library = make_library(
-        space.scales,
+        (*space.scales, *space.inputs),
         polynomial_degree=settings.polynomial_degree,
         fourier_harmonics=settings.fourier_harmonics,
         extra_terms=settings.candidates,
         periods=periods,
+        inputs=input_names(data),
+        forcing=settings.forcing,
+        input_degree=settings.input_degree,
     )
-    if data.dimension > 1:
+    if library.dimension > 1:
         check_library_size(library, data.n_increments)
-    check_values(data, library)
+    check_values(data, library, space)
     constraints = constraints_of(
         settings, library, space.units / space.time, np.outer(space.units, space.units) / space.time
     )
@@ -202,7 +220,7 @@ def problem_of(
     equalities = equalities_of(settings, library)
     given_noise = given_noise_of(data, settings, space)
     count = settings.kernel_count or DEFAULT_COUNT
-    if data.dimension == 1:
+    if library.dimension == 1:
         (scales,), (period,) = space.scales, periods
         width, ends = settings.bandwidth, settings.centre_range
         kernels = make_kernels(
@@ -249,6 +267,7 @@ def problem_of(
         equalities=equalities,
         form=form,
         given_noise=given_noise,
+        frozen=frozen_values(data, space, settings.frozen),
     )
     return (
         problem if settings.kernel_count is not None else choose_instruments(problem, instruments)
@@ -268,8 +287,8 @@ def constraints_of(
     to_diffusion : (k, k) those of the diffusion
     first : number of the first variable that has a drift of its own
     """
-    names = library.variables[first:]
-    factors = dict(zip(names, to_drift.tolist(), strict=False))
+    names = library.variables[first : first + len(to_drift)]
+    factors = dict(zip(names, to_drift.tolist(), strict=True))
     for p, q in pairs_of(len(names)):
         factors[f"{names[p]},{names[q]}"] = float(to_diffusion[p, q])
     out = {}
@@ -418,10 +437,9 @@ def with_boundaries(problem: Problem, bounds: Sequence[Range]) -> Problem:
 
 
 def states_of(data: Trajectories, space: Space) -> Floats:
-    """Return about 2·10⁴ samples, evenly over the record, in internal coordinates; (n, d)."""
-    return space.internal(
-        np.array(data.states[:: max(1, len(data.states) // 20_000)], dtype=np.float64)
-    )
+    """Return about 2·10⁴ samples, evenly over the record, in internal coordinates; (n, d + m)."""
+    every = max(1, len(data.states) // 20_000)
+    return space.internal(space.rows(data, slice(None, None, every)).copy())
 
 
 def _check_samples(data: Trajectories, space: Space) -> None:
@@ -454,6 +472,23 @@ def _check_samples(data: Trajectories, space: Space) -> None:
 
 
 def _check_estimator(data: Trajectories, settings: Settings) -> None:
+    driven = data.inputs is not None or settings.forcing.any
+    if driven and settings.coordinates is not None:
+        raise InvalidLibrary(
+            "Groups of trajectories that are driven by inputs or forcing are not compared.",
+            hints=(
+                "Identify each group by a job of its own, or leave layout.input_columns and "
+                "parameters.forcing out.",
+            ),
+        )
+    if driven and (settings.estimator == "paper" or settings.centre_range is not None):
+        what = (
+            "The paper preset (Algorithm 1)" if settings.estimator == "paper" else "kernels.range"
+        )
+        raise InvalidLibrary(
+            f"{what} knows no inputs and no forcing.",
+            hints=("Leave it to the defaults, or upload the states alone.",),
+        )
     if data.dimension == 1:
         if settings.estimator == "paper" and settings.diffusion_degree is not None:
             raise InvalidLibrary(

@@ -7,6 +7,7 @@ from worker.identification.findings.finding import Finding
 
 FEW_TRANSITIONS = 10
 
+DRIVEN = "inputs or forcing drive the states, so that they are no Markov process by themselves"
 MODEL_ONLY = "only the model was requested (analysis.model_only)"
 
 

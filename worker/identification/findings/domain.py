@@ -45,9 +45,10 @@ def negative_diffusion(fit: Fit, problem: Problem) -> Iterator[Finding]:
         outside = indefinite(fit.sample.instrument, fit.sample.functions, fit.tensor)
         if outside is None:
             return
-        space, variables = problem.space, problem.library.variables
+        library, variables = problem.library, problem.library.variables
+        origins, units = np.array(library.origins), np.array(library.units)
         worst, bottom, top = (
-            space.origins + space.units * y for y in (outside.worst, outside.low, outside.high)
+            origins + units * y for y in (outside.worst, outside.low, outside.high)
         )
         at = ", ".join(f"{name} = {x:.4g}" for name, x in zip(variables, worst, strict=True))
         box = {

@@ -27,7 +27,12 @@ from worker.identification.findings.measurement import (
     state_dependent_steps,
     thinned,
 )
-from worker.identification.findings.residuals import of_residuals, trajectories_differ, wrong_size
+from worker.identification.findings.residuals import (
+    of_residuals,
+    seasons,
+    trajectories_differ,
+    wrong_size,
+)
 from worker.identification.findings.terms import no_drift, rule_dependent, undecided_terms
 
 
@@ -52,10 +57,18 @@ def findings(fit: Fit, problem: Problem, noise: NoiseHandling) -> Iterator[Findi
         yield from measurement_noise(fit, problem)
     yield from noise_not_excluded(fit, problem)
     yield from motion_blur(fit)
-    yield from _by_variable(
-        fit,
-        ((p, finding) for p in range(len(fit.raw)) for finding in of_residuals(fit, p, problem)),
+    residuals = tuple(
+        _by_variable(
+            fit,
+            (
+                (p, finding)
+                for p in range(len(fit.raw))
+                for finding in of_residuals(fit, p, problem)
+            ),
+        )
     )
+    yield from residuals
+    yield from seasons(fit, problem, {finding.code for finding in residuals})
     yield from wrong_size(fit, problem)
     yield from trajectories_differ(fit, problem)
     yield from negative_diffusion(fit, problem)

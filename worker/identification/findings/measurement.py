@@ -138,7 +138,7 @@ def coarse_sampling(fit: Fit, library: Library) -> Iterator[Finding]:
 
 def measurement_noise(fit: Fit, problem: Problem) -> Iterator[Finding]:
     """Warn of measurement noise, corrected for or not."""
-    names, rho = problem.library.variables, [m.lag_one_correlation for m in fit.raw]
+    names, rho = problem.names, [m.lag_one_correlation for m in fit.raw]
     noisy = [
         name
         for p, (name, m) in enumerate(zip(names, fit.raw, strict=True))

@@ -1,6 +1,6 @@
 """Warnings about residuals, and about trajectories that do not follow one model."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from grammar.terms import variable_name
 from worker.identification.checks.markov_tests import ScoreTests
 from worker.identification.checks.residuals import SIGNIFICANT, ResidualMoments
+from worker.identification.checks.seasons import season_of
 from worker.identification.checks.trajectory_tests import TrajectoryTests
 from worker.identification.errors import SecondOrderDynamics
 from worker.identification.estimation.fit import Fit
@@ -190,8 +191,9 @@ def left_out(scores: ScoreTests, gain: float) -> Iterator[Finding]:
             "trend",
             "The time series is not stationary: its drift depends on time (a trend, a moving "
             "baseline, or a change of regime). Relaxation times and the stationary distribution "
-            "describe the trend rather than the process. Remove the trend, or cut the time series "
-            "into stationary parts.",
+            "describe the trend rather than the process. Take it into the model by "
+            'parameters.forcing {"trend": 1}, remove it, or cut the time series into stationary '
+            "parts.",
             {"z": scores.trend, "stages_z": None if stages is None else stages.z},
         )
     elif _is_material(past, gain):
@@ -251,6 +253,39 @@ def _persistent(residuals: ResidualMoments) -> Iterator[Finding]:
         )
 
 
+LEFT_BY_SEASONS = frozenset(("memory", "trend", "persistent-increments"))
+"""Warnings that a season causes."""
+
+
+def seasons(fit: Fit, problem: Problem, said: Collection[str]) -> Iterator[Finding]:
+    """Warn of a season in the residuals, where there are warnings that one causes.
+
+    said   codes of the warnings
+    """
+    if problem.space.inputs or not LEFT_BY_SEASONS & set(said):
+        return
+    for p, name in enumerate(problem.names):
+        if p in fit.noise_free:
+            continue
+        found = season_of(
+            problem.data,
+            problem.space,
+            problem.library,
+            p,
+            fit.coefficients[p],
+            fit.tensor[p, p],
+        )
+        if found is not None:
+            yield Finding(
+                "season",
+                f"The residuals of {name} have a period of {found.period:g}: a season, or another "
+                "periodic forcing, drives them. Take it into the model: set parameters.forcing to "
+                f'{{"periods": [{found.period:g}], "harmonics": 2}}.',
+                {"variable": name, "period": found.period, "power": found.power},
+            )
+            return
+
+
 def wrong_size(fit: Fit, problem: Problem) -> Iterator[Finding]:
     """Warn of increments that are larger or smaller than the fitted diffusion makes them."""
     found = None if fit.raw[0].is_deterministic else size_of_noise(fit, problem)
@@ -274,9 +309,7 @@ def trajectories_differ(fit: Fit, problem: Problem) -> Iterator[Finding]:
     """Warn of trajectories that do not follow one model, or that move together."""
     found = {
         name: list(_differences(tests, name, float(problem.space.units[p]), problem.space.time))
-        for p, (name, tests) in enumerate(
-            zip(problem.library.variables, fit.trajectories, strict=False)
-        )
+        for p, (name, tests) in enumerate(zip(problem.names, fit.trajectories, strict=False))
     }
     every = [difference for several in found.values() for difference in several]
     if not every:

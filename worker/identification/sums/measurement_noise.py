@@ -236,12 +236,12 @@ class MeasurementNoise:
 
     @cached_property
     def _derivatives(self) -> tuple[Floats, ...]:
-        return tuple(derivative_matrix(self.library, i) for i in range(self.library.dimension))
+        return tuple(derivative_matrix(self.library, i) for i in range(len(self.covariance)))
 
     @cached_property
     def correction(self) -> Floats:
         """Matrix C of g̃ = C g; (n_functions, n_functions)."""
-        d = self.library.dimension
+        d = len(self.covariance)
         smoothing = np.zeros((self.library.internal_size,) * 2)
         for p in range(d):
             for q in range(d):

@@ -6,7 +6,7 @@ import pytest
 from worker.identification.data.library import make_library
 from worker.identification.data.preconditions import check_values, dependences
 from worker.identification.data.trajectories import from_arrays, measure_scales
-from worker.identification.data.windows import Space
+from worker.identification.data.windows import Space, measure_space
 from worker.identification.errors import InvalidLibrary
 from worker.identification.estimation.cell_equations import walk
 from worker.identification.estimation.problem import Problem
@@ -29,17 +29,18 @@ def _library(data, *terms: str, degree: int = 3):
 def test_a_term_without_a_value_on_the_data_is_refused_with_the_place(term: str) -> None:
     data = from_arrays([np.linspace(1, -1, 101)], 0.1)
     with pytest.raises(InvalidLibrary, match=r"no finite value at x = .*\(sample \d+\)"):
-        check_values(data, _library(data, term))
+        check_values(data, _library(data, term), measure_space(data, (None,)))
     # Negative control: away from zero the same terms have values.
     away = _walk(0.5)
     if term != "1/(x-x)":
-        check_values(away, _library(away, term))
+        check_values(away, _library(away, term), measure_space(away, (None,)))
 
 
 def test_samples_outside_the_segments_do_not_count() -> None:
     data = _walk(0.5)
     data.states[2000] = np.nan
-    check_values(data, make_library((measure_scales(_walk(0.5)),), extra_terms=("log(x)",)))
+    space = measure_space(_walk(0.5), (None,))
+    check_values(data, make_library(space.scales, extra_terms=("log(x)",)), space)
 
 
 @pytest.mark.parametrize(
