@@ -393,7 +393,13 @@ def _with_blur(
     total[0] += variance
     mean = variance - given.exposure / 6 * a
     mean = mean if abs(mean) > LEAST_NOISE * a else -LEAST_NOISE * a
-    return replace(noise, variance=mean, shape=total / mean)
+    return replace(
+        noise,
+        variance=mean,
+        shape=total / mean,
+        blur=given.exposure / 6,
+        diffusion=found.tensor[0, 0],
+    )
 
 
 def _noise_tested(

@@ -113,6 +113,11 @@ def diffusion_systems(
         factor = (1 - shared) * twice - moved - spread + (later - slope) @ drift
         of_drift = (noise.variance * (slope - later) - cross).sum(axis=0)
         whole = design + weight * more
+        if noise.diffusion is not None:
+            # Of the noise, −a E/6 is proportional to the unknowns, and the rest is known.
+            of_blur = 2 * (1 - shared) * noise.blur * at_zero
+            rest = noise.variance * factor + of_blur @ noise.diffusion
+            return WeakSystem(whole - of_blur, response - rest, drift=of_drift)
         if noise.known:
             return WeakSystem(whole, response - noise.variance * factor, drift=of_drift)
         return WeakSystem(whole, response, factor, of_drift)

@@ -35,6 +35,9 @@ class ScalarNoise:
                noise's variance is proportional; None for the same everywhere
     known      whether the variance is known, else it is an unknown
     given      whether it was given
+    blur       E/6 of a known exposure E: the variance has −a E/6 in it, and a is an unknown
+    diffusion  (n_functions,) coefficients of the a that `variance` and `shape` have in them; None
+               without blur
     error      standard error of the variance
     shared     correlation of the noise of samples one stride and three apart; rounding errors have
                one where a step is below half a quantum
@@ -44,6 +47,8 @@ class ScalarNoise:
     shape: NDArray[np.float64] | None = None
     known: bool = False
     given: bool = False
+    blur: float = 0.0
+    diffusion: NDArray[np.float64] | None = None
     error: float = 0.0
     shared: tuple[float, float] = (0.0, 0.0)
 
