@@ -35,10 +35,11 @@ class _Words:
     def components(self) -> Iterator[str]:
         """Yield a sentence or two about each component."""
         for name, component in self._result.components.items():
-            what = f"The {self._spoken(name)}"
+            what = f"The {self._spoken(name.replace(' ', ' of ', 1))}"
             p = p_in_words(component.p_value)
             if not component.degrees:
-                yield f"{what} has no terms to compare."
+                if name.startswith("drift"):
+                    yield f"{what} has no terms to compare in any group."
                 continue
             if not component.differs:
                 yield f"{what} does not differ ({p})."
