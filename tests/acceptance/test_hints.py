@@ -619,7 +619,8 @@ NAMED = {
 def test_every_code_of_the_documentation_is_provoked() -> None:
     table = (ROOT / "docs" / "problems.md").read_text()
     documented = set(re.findall(r"^\| `([a-z-]+)` \|", table, re.MULTILINE))
-    files = [Path(__file__), Path(__file__).with_name("test_hints_of_limits.py")]
+    others = ("test_hints_of_limits.py", "test_inputs.py")
+    files = [Path(__file__), *(Path(__file__).with_name(name) for name in others)]
     source = "".join(re.sub(r"(?s)\nNAMED = \{.*?\n\}", "", file.read_text()) for file in files)
     here = set(re.findall(r'== "([a-z]+(?:-[a-z]+)*)"', source))
     here |= set(re.findall(r'code in \("([a-z-]+)"', source))

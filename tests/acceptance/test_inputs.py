@@ -60,6 +60,21 @@ def test_a_season_is_taken_into_the_model_with_its_cycle(client: httpx.Client) -
     assert cycle["multipliers"][0]["real"] == pytest.approx(np.exp(-rate * PERIOD), rel=1e-6)
 
 
+def test_a_season_that_is_left_out_is_named_with_its_period(client: httpx.Client) -> None:
+    force = 2 * np.sin(2 * np.pi * T / PERIOD)
+    record = upload(client, csv(t=T, Level=filtered(force)), "text/csv")
+    job = {"kind": "identification", "dataset": record["id"], **MODEL_ONLY}
+    found = result_of(client, {**job, "parameters": {"dynamics": "first-order"}})
+    (season,) = [w for w in found["warnings"] if w["code"] == "season"]
+    assert season["details"]["period"] == pytest.approx(PERIOD, rel=1e-3)
+    assert 'parameters.forcing to {"periods": [' in season["message"]
+    # Followed, the hint ends the warnings about residuals.
+    taken = {"forcing": {"periods": [season["details"]["period"]], "harmonics": 2}}
+    again = result_of(client, {**job, "parameters": taken})
+    codes = {w["code"] for w in again["warnings"]}
+    assert not codes & {"season", "memory", "trend", "persistent-increments"}
+
+
 def test_an_input_has_terms_and_no_equation(client: httpx.Client) -> None:
     data = csv(t=T, Level=filtered(0.8 * LIGHT), Light=LIGHT)
     record = upload(client, data, "text/csv", input_columns="Light")

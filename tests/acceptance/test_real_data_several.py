@@ -219,6 +219,24 @@ class TestEnso:
         assert self.correlation(result) == known("D12", "noise_corr")[0]
         assert warned("D12", result)
 
+    def test_annual_terms_give_what_least_squares_of_the_same_equations_gives(
+        self, client: httpx.Client, dataset: dict[str, Any]
+    ) -> None:
+        library = {"polynomial_degree": 1, "diffusion_degree": 0}
+        forcing = {"periods": [12], "harmonics": 1}
+        given = {"library": library, "selection": {"method": "none"}, "forcing": forcing}
+        result = model(client, dataset, **given, **AS_IT_IS)
+        raw = (DATA / "d12_xro_indices_oras5.nc").read_bytes()
+        states = [np.frombuffer(raw, "<f4", 552, at).astype(float) for at in (8933, 14295)]
+        phase = 2 * np.pi * np.arange(551) / 12
+        one, (x, y) = np.ones(551), (s[:-1] for s in states)
+        columns = np.stack([one, x, y, np.sin(phase), np.cos(phase)], axis=1)
+        terms = ("1", "x", "y", "sin(2*pi*t/12)", "cos(2*pi*t/12)")
+        for name, state in zip("xy", states, strict=True):
+            plain = np.linalg.lstsq(columns, np.diff(state), rcond=None)[0]
+            found = [drift(result, name, term) for term in terms]
+            assert found == pytest.approx(plain, abs=1e-4)
+
     def test_the_default_rule_has_the_rate_of_the_matrix_logarithm_and_says_that_the_step_matters(
         self, client: httpx.Client, dataset: dict[str, Any]
     ) -> None:
