@@ -12,6 +12,7 @@ from contract.base import CHECKED
 from contract.comparison import GROUPS, ComparisonJob, ComparisonResult
 from contract.jobs import DOUBLE_WELL, DataJob, GeneratorJob, IdentificationJob, Job
 from contract.plan import PlanJob, PlanResult
+from contract.population import PopulationJob, PopulationResult
 from contract.results import GeneratorResult, IdentificationResult, ModelResult, Result
 from contract.rolling import RollingJob, RollingResult
 from contract.sweep import SweepJob, SweepResult
@@ -52,11 +53,18 @@ _WINDOWS = {"windows": {"count": 100, "share": 0.1}}
 _SETS = {"variants": [{}, {"selection": {"method": "pastis"}}]}
 _GROUPS = {"groups": GROUPS, **_PASSAGE}
 _PLAN = {"model": DOUBLE_WELL, "target": {"quantity": "passage", "precision": 0.05}}
+_TRACKS = {
+    "data": {
+        "dt": 0.01,
+        "trajectories": [[0.13, 0.17, 0.22, 0.18], [0.2, 0.16, 0.19, 0.25], [0.31, 0.27, 0.29]],
+    }
+}
 _TABLE = (
     Kind("identification", IdentificationJob, IdentificationResult, ("on a dataset", _PASSAGE)),
     Kind("generator", GeneratorJob, GeneratorResult, ("a model given by its terms", _MODEL)),
     Kind("rolling", RollingJob, RollingResult, ("a window moved along the data", _WINDOWS)),
     Kind("plan", PlanJob, PlanResult, ("how long to record", _PLAN)),
+    Kind("population", PopulationJob, PopulationResult, ("records of a population", _TRACKS)),
     Kind("sweep", SweepJob, SweepResult, ("several sets of parameters", _SETS)),
     Kind("comparison", ComparisonJob, ComparisonResult, ("groups of datasets", _GROUPS)),
 )

@@ -50,6 +50,7 @@ SHARING = {
     "tests/acceptance/test_hints.py",
     "tests/acceptance/test_one_curl.py",
     "tests/acceptance/test_plan.py",
+    "tests/acceptance/test_population.py",
     "tests/acceptance/test_real_data.py",
     "tests/acceptance/test_real_data_several.py",
     "tests/acceptance/test_recovery.py",

@@ -12,6 +12,7 @@ from itoscope_client.models.comparison import Comparison
 from itoscope_client.models.estimates import Passage, passage_of
 from itoscope_client.models.model import Model, model_of
 from itoscope_client.models.plan import Plan
+from itoscope_client.models.population import Population
 from itoscope_client.models.rolling import Rolling
 from itoscope_client.models.sweep import Sweep
 from itoscope_client.operations import (
@@ -34,7 +35,7 @@ from itoscope_client.requests import (
     checked,
 )
 
-__all__ = ["Comparison", "Model", "Plan", "Rolling", "Sweep"]
+__all__ = ["Comparison", "Model", "Plan", "Population", "Rolling", "Sweep"]
 
 
 class Kinds(Operations):
@@ -104,6 +105,32 @@ class Kinds(Operations):
         """
         job = rolling(windows, parameters, confidence, labels, timeout_seconds)
         return Rolling(
+            (yield from of_data(data, t, layout, job, self._retries, listener(progress), timeout))
+        )
+
+    @operation
+    def population(
+        self,
+        data: Any,
+        *,
+        t: Any = None,
+        parameters: IdentificationParameters | None = None,
+        confidence: float | None = None,
+        labels: Mapping[str, str] | None = None,
+        timeout_seconds: float | None = None,
+        timeout: float | None = None,
+        progress: bool | Listener = True,
+        **layout: Unpack[LayoutOptions],
+    ) -> Flow[Population]:
+        """Estimate how coefficients differ between records: upload, submit, wait, read.
+
+        data         three trajectories or more, in any form that `identify` accepts
+        confidence   confidence level of every interval; default: 0.95
+
+        The other parameters and the errors are those of `identify`.
+        """
+        job = populating(parameters, confidence, labels, timeout_seconds)
+        return Population(
             (yield from of_data(data, t, layout, job, self._retries, listener(progress), timeout))
         )
 
@@ -294,6 +321,22 @@ def rolling(
     return _job(
         "rolling",
         windows=windows,
+        parameters=parameters,
+        confidence=confidence,
+        labels=labels,
+        timeout_seconds=timeout_seconds,
+    )
+
+
+def populating(
+    parameters: IdentificationParameters | None,
+    confidence: float | None,
+    labels: Mapping[str, str] | None,
+    timeout_seconds: float | None = None,
+) -> Document:
+    """Return the document of a population job without its dataset. Raises InputError."""
+    return _job(
+        "population",
         parameters=parameters,
         confidence=confidence,
         labels=labels,

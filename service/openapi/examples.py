@@ -51,10 +51,12 @@ PATH = {"dataset_id": DATASET, "job_id": JOB, "batch_id": BATCH, "name": "layout
 """Values of the path parameters in the examples."""
 
 CSV = "t,voltage\n0.00,0.13\n0.01,0.17\n0.02,0.22\n0.03,0.18\n"
+_OWN = {"groups", "data"}
+"""Fields of a job that are its data instead of one dataset."""
 JOBS: dict[str, dict[str, Any]] = {
     kind.example[0]: {
         "kind": name,
-        **({"dataset": DATASET} if kind.needs_data and "groups" not in kind.example[1] else {}),
+        **({"dataset": DATASET} if kind.needs_data and not _OWN & {*kind.example[1]} else {}),
         **kind.example[1],
     }
     for name, kind in KINDS.items()

@@ -6,6 +6,7 @@ from typing import Any
 from service.web.comparison_view import comparison_view
 from service.web.model_view import model_view
 from service.web.plan_view import plan_view
+from service.web.population_view import population_view
 from service.web.result_view import ResultView
 from service.web.rolling_view import rolling_view
 from service.web.sweep_view import sweep_view
@@ -15,6 +16,7 @@ VIEWS: Mapping[str, Callable[[Any], ResultView]] = {
     "generator": model_view,
     "rolling": rolling_view,
     "plan": plan_view,
+    "population": population_view,
     "sweep": sweep_view,
     "comparison": comparison_view,
 }

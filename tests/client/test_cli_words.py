@@ -84,7 +84,8 @@ LEFT = re.compile(
 NOT_OF_THE_COMMAND = ("`/v1/schemas` and `/docs` describe", "GET /v1/schemas lists them.")
 """The documents of schemas, which no command asks for."""
 FOLDERS = ("worker/identification", "worker/jobs", "worker/generator", "worker/rolling",
-           "service/readers", "service/requests", "service/access", "service/responses",
+           "worker/population", "service/readers", "service/requests", "service/access",
+           "service/responses",
            "contract", "storage/stores.py", "client/itoscope_client/inputs",
            "client/itoscope_client/requests")  # fmt: skip
 
@@ -205,7 +206,7 @@ def sample(option: Giving) -> tuple[Sequence[str], Any]:
     ("command", "option"),
     [
         pytest.param(name, option, id=f"{name} {option.opts[0]}")
-        for name in ("identify", "roll", "sweep", "generator")
+        for name in ("identify", "roll", "population", "sweep", "generator")
         for option in itoscope.commands[name].params
         if isinstance(option, Giving)
     ],
@@ -217,6 +218,7 @@ def test_an_option_gives_the_field_that_it_is_defined_for(
     needed = {
         "identify": ["data.csv"],
         "roll": ["data.csv"],
+        "population": ["data.csv"],
         "sweep": ["data.csv", "--over", "{}"],
         "generator": ["--drift", "-x", "--diffusion", "1"],
     }[command]

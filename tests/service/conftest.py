@@ -38,6 +38,8 @@ class RecordingReader:
     seen: list[tuple[bytes, str | None, str | None, Layout]] = field(default_factory=list)
     written: int = 0
     """Bytes of states that it makes of any upload."""
+    trajectories: int = 1
+    """Number of trajectories that it finds in any upload."""
 
     def __call__(
         self,
@@ -55,7 +57,7 @@ class RecordingReader:
             raise UnreadableData("Row 2 is not a number.", "Remove the row.", errors=(fault,))
         for name in ("states.npy", "times.npy", "segments.npy"):
             (folder / name).write_bytes(b"0" * self.written if name == "states.npy" else b"")
-        return REPORT
+        return REPORT.model_copy(update={"n_trajectories": self.trajectories})
 
 
 @dataclass

@@ -265,19 +265,45 @@ def identified_model(
     velocities : variables whose drift is known, each with the variable that is its velocity and
         the factor of it
     """
+    if settings.estimator != "paper":
+        fitted = fitted_problem(data, settings, report, summing, velocities)
+        return model_of(*fitted, settings)
     problem = problem_of(data, settings, report, summing, velocities)
-    bounds = settings.bounds_in(data.dimension)
-    if settings.estimator == "paper":
-        model = _by_paper(problem, settings.threshold, bounds)
-    else:
-        problem = with_boundaries(problem, bounds)
-        model = _model_of_problem(problem, settings, N_DRAWS)
-        further = (
-            *reflecting_boundaries(problem.walls, bounds[0]),
-            *collinear_terms(problem.library, states_of(data, problem.space)),
-        )
-        model = replace(model, findings=(*model.findings, *further))
+    model = _by_paper(problem, settings.threshold, settings.bounds_in(data.dimension))
     return replace(model, findings=(*model.findings, *unvisited_arcs(data, problem.space.periods)))
+
+
+def fitted_problem(
+    data: Trajectories,
+    settings: Settings,
+    report: Report,
+    summing: Summing = sums_here,
+    velocities: Mapping[int, tuple[int, float]] | None = None,
+) -> tuple[Problem, Fit]:
+    """Fit by the efficient estimator; the parameters are those of `identified_model`.
+
+    Raises SecondOrderDynamics, NoDataUnderKernels, and what `problem_of` raises. On smooth paths of
+    several variables a sampling rule that was requested by name is used anyway.
+    """
+    problem = problem_of(data, settings, report, summing, velocities)
+    problem = with_boundaries(problem, settings.bounds_in(data.dimension))
+    fit = identify(problem, settings.sampling_rule, settings.measurement_noise)
+    if problem.library.dimension == 1 or settings.sampling_rule == "auto":
+        check_paths(fit)
+    fit = restricted(fit, problem)
+    _check_exogenous(problem, fit)
+    return problem, with_scores(problem, fit)
+
+
+def model_of(problem: Problem, fit: Fit, settings: Settings) -> IdentifiedModel:
+    """Put a fit into the data's units, with all that is found about it."""
+    model = _in_units(problem, fit, settings, N_DRAWS)
+    further = (
+        *reflecting_boundaries(problem.walls, settings.bounds_in(problem.space.dimension)[0]),
+        *collinear_terms(problem.library, states_of(problem.data, problem.space)),
+        *unvisited_arcs(problem.data, problem.space.periods),
+    )
+    return replace(model, findings=(*model.findings, *further))
 
 
 def _by_paper(problem: Problem, threshold: float, bounds: Bounds) -> IdentifiedModel:
@@ -310,20 +336,10 @@ def _by_paper(problem: Problem, threshold: float, bounds: Bounds) -> IdentifiedM
     )
 
 
-def _model_of_problem(problem: Problem, settings: Settings, n_draws: int) -> IdentifiedModel:
-    """Identify a problem and put the fit into the data's units.
-
-    Raises SecondOrderDynamics, and NoDataUnderKernels. On smooth paths of several variables a
-    sampling rule that was requested by name is used anyway.
-    """
+def _in_units(problem: Problem, fit: Fit, settings: Settings, n_draws: int) -> IdentifiedModel:
+    """Put a fit into the data's units."""
     library, space, noise = problem.library, problem.space, settings.measurement_noise
     names, bounds = problem.names, settings.bounds_in(space.dimension)
-    fit = identify(problem, settings.sampling_rule, noise)
-    if library.dimension == 1 or settings.sampling_rule == "auto":
-        check_paths(fit)
-    fit = restricted(fit, problem)
-    _check_exogenous(problem, fit)
-    fit = with_scores(problem, fit)
     misfit = misfit_of(fit, problem)
     to_drift = space.units / space.time
     to_diffusion = np.outer(space.units, space.units) / space.time

@@ -17,7 +17,15 @@ from worker.fan_out.summing import packed_sums, summing_with
 from worker.generator.errors import GeneratorError
 from worker.identification.errors import IdentificationError
 from worker.identification.sums.block_sums import Summing
-from worker.jobs import comparison, generator, identification, plan, rolling, sweep
+from worker.jobs import (
+    comparison,
+    generator,
+    identification,
+    plan,
+    population,
+    rolling,
+    sweep,
+)
 from worker.jobs.problems import JobProblem, of_core
 from worker.jobs.sources import groups_of, record_of, understood
 from worker.progress import Report
@@ -61,6 +69,7 @@ PROCEDURES: Mapping[str, Procedure[Any, Any, Any]] = {
     "generator": Procedure(generator.model_of, generator.compute, generator.describe),
     "rolling": Procedure(record_of, rolling.compute, rolling.describe),
     "plan": Procedure(generator.model_of, plan.compute, plan.describe),
+    "population": Procedure(record_of, population.compute, population.describe),
     "sweep": Procedure(record_of, sweep.compute, sweep.describe),
     "comparison": Procedure(groups_of, comparison.compute, comparison.describe),
 }

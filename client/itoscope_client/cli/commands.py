@@ -36,8 +36,9 @@ def itoscope() -> None:
 
 
 for command in (
-    starting.identify, starting.compare, starting.roll, starting.sweep, starting.generator,
-    starting.plan, batches.batch, jobs.read, jobs.watch, jobs.result, jobs.report, models.plot,
-    models.simulate, models.export, jobs.jobs, jobs.datasets, jobs.cancel, jobs.delete,
+    starting.identify, starting.compare, starting.population, starting.roll, starting.sweep,
+    starting.generator, starting.plan, batches.batch, jobs.read, jobs.watch, jobs.result,
+    jobs.report, models.plot, models.simulate, models.export, jobs.jobs, jobs.datasets, jobs.cancel,
+    jobs.delete,
 ):  # fmt: skip
     itoscope.add_command(command)

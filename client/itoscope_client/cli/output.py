@@ -12,6 +12,7 @@ import click
 from itoscope_client.cli.words import on_command_line
 from itoscope_client.client import Client
 from itoscope_client.errors import ItoscopeError, JobCancelled, JobFailed, Problem, Unreachable
+from itoscope_client.models import population
 from itoscope_client.models.batch import Batch
 from itoscope_client.models.comparison import Comparison, contrast_of
 from itoscope_client.models.display import missing_distribution_reason, relaxation_rows
@@ -102,6 +103,8 @@ def of_result(document: Mapping[str, Any]) -> str:
         return of_rolling(Rolling(document))
     if document.get("kind") == "plan":
         return of_plan(Plan(document))
+    if document.get("kind") == "population":
+        return of_population(population.Population(document))
     if document.get("kind") == "sweep":
         return of_sweep(Sweep(document))
     if document.get("kind") == "comparison":
@@ -190,6 +193,12 @@ def of_plan(plan: Plan) -> str:
         records = "one simulated record" if n == 1 else f"{n} simulated records"
         lines.append(f"Errors of {records} of {plain(check['duration'], 3)}: {', '.join(errors)}.")
     return "\n".join(lines + of_warnings(plan.warnings))
+
+
+def of_population(found: population.Population) -> str:
+    """Write mean and standard deviation of every number, the records apart, and warnings."""
+    lines = ["", f"  {population.in_words(found)}", "", *_aligned(population.rows_of(found))]
+    return "\n".join(lines + of_warnings(found.warnings))
 
 
 def of_sweep(sweep: Sweep) -> str:

@@ -34,6 +34,7 @@ from itoscope_client.kinds import (
     identification,
     is_dataset_id,
     planning,
+    populating,
     rolling,
     sweeping,
 )
@@ -134,6 +135,39 @@ def roll(
     _of_file(
         rolling(windows or None, own, confidence, dict(labels) or None, timeout_seconds), **options
     )
+
+
+@click.command(epilog=EXIT_STATUS)
+@reads
+@giving(
+    "confidence",
+    "--confidence",
+    type=float,
+    help="Confidence level of the intervals (default 0.95).",
+)
+@fits
+@starts
+@report_failure
+def population(
+    confidence: float | None,
+    degree: int | None,
+    dynamics: str | None,
+    periodic: Sequence[tuple[str, str]],
+    domain: Sequence[tuple[str, Any]],
+    parameters: Sequence[dict[str, Any]],
+    labels: Sequence[tuple[str, str]],
+    timeout_seconds: float | None,
+    **options: Any,
+) -> None:
+    """Estimate how coefficients differ between the records in FILE.
+
+    \b
+    Examples:
+      itoscope population voltage.csv --orientation rows --dt 1.5e-4 --degree 1
+      itoscope population tracks.csv --id-column particle --dt 0.05
+    """
+    own = parameters_of(parameters, degree, dynamics, periodic, domain)
+    _of_file(populating(own, confidence, dict(labels) or None, timeout_seconds), **options)
 
 
 @click.command(epilog=EXIT_STATUS)

@@ -462,6 +462,34 @@ class PlanJob(TypedDict, total=False):
     """Seed of the simulation that checks the plan. Default: 0."""
 
 
+class PopulationJob(TypedDict, total=False):
+    """Estimate how the coefficients differ between the trajectories of a dataset.
+
+    All trajectories together choose the terms. One more pass takes the sums of each, however many
+    and however short they are.
+    """
+
+    labels: Mapping[str, str]
+    """Your own labels for this job. The list of jobs can be filtered by them."""
+    timeout_seconds: float
+    """Time limit on the worker, after which the job fails with `timed-out` [s]. Default: 600.0."""
+    webhook: Webhook | None
+    """Address that receives a signed POST when the job has ended."""
+    dataset: str | None
+    """Id of an uploaded dataset."""
+    data: InlineData | None
+    """The data themselves, instead of a dataset id."""
+    trajectories: Sequence[int] | None
+    """Numbers of the trajectories to use, counted from 0 in the order of the dataset; all of them
+    if omitted."""
+    parameters: IdentificationParameters
+    """Parameters of the identification."""
+    kind: Required[Literal["population"]]
+    """Job kind: estimate how coefficients differ between records."""
+    confidence: float
+    """Confidence level of every interval. Default: 0.95."""
+
+
 class RollingWindows(TypedDict, total=False):
     """Windows of equal length, from the first sample to the last."""
 
@@ -538,6 +566,7 @@ JOBS: Mapping[str, Any] = {
     "generator": GeneratorJob,
     "identification": IdentificationJob,
     "plan": PlanJob,
+    "population": PopulationJob,
     "rolling": RollingJob,
     "sweep": SweepJob,
 }

@@ -61,6 +61,7 @@ def furnished(service: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     )
     service.stores.jobs.cancel_batch("default", examples.BATCH)
     service.stores.jobs.beat("worker")
+    service.reader.trajectories = 3
     return service
 
 

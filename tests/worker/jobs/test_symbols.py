@@ -30,8 +30,8 @@ from worker.jobs.problems import JobProblem
 ROOT = Path(__file__).resolve().parents[3]
 FOR_PROGRAMS = {
     "code", "component", "components", "convention", "data", "dataset", "dataset_sha256",
-    "equivalent", "instance", "job", "method", "pointer", "sampling_rule", "support", "term",
-    "time_unit", "title", "type", "variable", "version",
+    "equivalent", "instance", "job", "method", "pointer", "record", "records", "sampling_rule",
+    "support", "term", "time_unit", "title", "type", "variable", "version",
     "datasets", "group", "name", "reference", "summary",
 }  # fmt: skip
 """Text fields of results that hold codes, ids, units, or terms by standard names; of a comparison

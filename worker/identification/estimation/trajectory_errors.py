@@ -60,7 +60,7 @@ def compare_trajectories(problem: Problem, fit: Fit) -> tuple[TrajectoryTests, .
     every = max(1, problem.data.n_increments // WINDOWS_FOR_TESTS)
     diagonal = np.stack([fit.tensor[p, p] for p in range(len(fit.drift))])
     return trajectory_tests(
-        _walk(problem, fit, every), problem.space, fit.coefficients, diagonal, fit.noise_free
+        walk(problem, fit, every), problem.space, fit.coefficients, diagonal, fit.noise_free
     )
 
 
@@ -87,7 +87,7 @@ def wider_errors(
         functions = functions_up_to(problem.diffusion_degree, library)
 
     def errors(component: _Component) -> ComponentErrors:
-        return _errors(lambda: _walk(problem, fit, every), component, together, part)
+        return _errors(lambda: walk(problem, fit, every), component, together, part)
 
     drift, diffusion = {}, {}
     for p, test in enumerate(tests):
@@ -134,17 +134,25 @@ class _Part:
         return trajectories * of_groups - max(trajectories - self.share, 0) * of_increments
 
 
-def _walk(problem: Problem, fit: Fit, every_chunk: int) -> Iterator[Pairs]:
+def walk(problem: Problem, fit: Fit, every_chunk: int) -> Iterator[Pairs]:
+    """Walk the increments that a fit is of, through measurement noise as it sees them.
+
+    Parameters
+    ----------
+    problem : data and library
+    fit : fit that says which increments are left out
+    every_chunk : k, to walk every k-th chunk only
+    """
     data = problem.data if not fit.least_step else thinned(problem.data, fit.least_step)
     windows = Windows(
         longest_step=fit.longest_step, between=(problem.walls.inner_low, problem.walls.inner_high)
     )
-    walk = walk_pairs(data, problem.space, problem.library, windows, every_chunk)
+    found = walk_pairs(data, problem.space, problem.library, windows, every_chunk)
     if problem.library.dimension > 1 or not fit.noise_variances[0] > 0:
-        return walk
+        return found
     # In wells narrower than the noise b of a noisy sample is another one in each well.
     seen = noise_correction(problem.library, float(fit.noise_variances[0])).T
-    return (replace(p, before=p.before @ seen, after=p.after @ seen) for p in walk)
+    return (replace(p, before=p.before @ seen, after=p.after @ seen) for p in found)
 
 
 def _own_functions(library: Library, p: int) -> tuple[int, ...]:

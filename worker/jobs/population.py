@@ -1,0 +1,123 @@
+"""The kind `population`: records → distributions of their coefficients → the document."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from contract import population as documents
+from contract.population import PopulationJob, PopulationNumber, PopulationResult
+from contract.results import Estimate
+from worker.documents.model import data_summary, model_of
+from worker.documents.numbers import array, interval_of, number
+from worker.documents.results import provenance_of, warning_of
+from worker.identification.sums.block_sums import Summing
+from worker.jobs.parameters import settings_of
+from worker.jobs.sources import Record
+from worker.population.population import Distribution, Population, population
+from worker.population.random_effects import Heterogeneity
+from worker.progress import Report
+
+
+def compute(job: PopulationJob, record: Record, report: Report, summing: Summing) -> Population:
+    """Estimate the population. Raises IdentificationError."""
+    report(0.05, "reading", f"{record.data.n_increments} increments")
+    return population(
+        record.data,
+        settings_of(job.parameters),
+        report,
+        summing,
+        confidence=job.confidence,
+        names=record.names,
+    )
+
+
+def describe(
+    job_id: str, job: PopulationJob, record: Record, found: Population, seconds: float
+) -> PopulationResult:
+    """Write the document of a population."""
+    names = record.names or tuple(str(n + 1) for n in range(len(found.increments)))
+    numbers = {
+        key: tuple(_number(each) for each in each_term)
+        for key, each_term in found.components.items()
+    }
+    return PopulationResult(
+        job=job_id,
+        data=data_summary(record.dataset, found.model.scales.time),
+        pooled=model_of(found.model, job.parameters, job.confidence),
+        records=names,
+        increments=array(found.increments.astype(np.float64)),
+        drift={key: value for key, value in numbers.items() if "," not in key},
+        diffusion={key: value for key, value in numbers.items() if "," in key},
+        relaxation_rate=None if found.rate is None else _number(found.rate),
+        relaxation_time=_time(found),
+        variation_of_rate=_variation(found),
+        apart=_apart(found, names),
+        warnings=(
+            *record.dataset.report.warnings,
+            *(warning_of(finding) for finding in found.findings),
+        ),
+        provenance=provenance_of(
+            record.dataset, job.parameters, {"confidence": job.confidence}, seconds
+        ),
+    )
+
+
+def _number(found: Distribution) -> PopulationNumber:
+    return PopulationNumber(
+        term=found.name,
+        mean=Estimate(value=number(found.mean), ci=interval_of(found.mean_interval)),
+        std_error=number(found.std_error),
+        standard_deviation=Estimate(
+            value=number(found.spread.value), ci=interval_of(found.spread.interval)
+        ),
+        p_value=found.spread.p_value,
+        heterogeneity=_heterogeneity(found.heterogeneity),
+        estimates=array(found.own),
+        std_errors=array(found.own_errors),
+        shrunken=array(found.shrunken),
+        shrunken_std_errors=array(found.errors),
+    )
+
+
+def _heterogeneity(found: Heterogeneity) -> documents.Heterogeneity:
+    if not found.degrees:
+        return documents.Heterogeneity(q=None, degrees=0, p_value=None, share=None)
+    return documents.Heterogeneity(
+        q=number(found.statistic),
+        degrees=found.degrees,
+        p_value=number(found.p_value),
+        share=number(found.share),
+    )
+
+
+def _time(found: Population) -> Estimate:
+    rate = found.rate
+    if rate is None:
+        return Estimate(value=None, reason=found.rate_reason)
+    low, high = rate.mean_interval
+    return Estimate(value=number(1 / rate.mean), ci=(number(1 / high), number(1 / low)))
+
+
+def _variation(found: Population) -> Estimate:
+    rate = found.rate
+    if rate is None:
+        return Estimate(value=None, reason=found.rate_reason)
+    low, high = rate.spread.interval
+    return Estimate(
+        value=number(rate.spread.value / rate.mean),
+        ci=(number(low / rate.mean), number(high / rate.mean)),
+    )
+
+
+def _apart(found: Population, names: Sequence[str]) -> tuple[documents.RecordApart, ...]:
+    return tuple(
+        documents.RecordApart(
+            number=each.record,
+            record=names[each.record],
+            component=each.component,
+            term=each.term,
+            away=number(each.away),
+            p_value=each.p_value,
+        )
+        for each in found.apart
+    )
