@@ -22,7 +22,7 @@ from worker.identification.symbolic_process import SymbolicProcess, from_terms
 from worker.planning.check import Recording, estimated, simulated
 from worker.planning.information import Terms, chain_of, covariance_per_time
 from worker.planning.noise_law import noise_factors
-from worker.planning.plan import PlannedModel
+from worker.planning.plan import LONG, PlannedModel, changes_of
 from worker.planning.target import Quantity, analysis_for, target_of
 
 Floats = NDArray[np.float64]
@@ -89,9 +89,11 @@ def measure(
     terms, noise = model.terms, share * width
     chain = chain_of(terms, interval)
     coefficient = Quantity("coefficient", number=number)
+    unit = covariance_per_time(chain, len(terms.drift), INTERVALS[0], chain.density)
+    changes = changes_of(unit * chain.fast_rate / LONG)
     quantities = (coefficient, Quantity("relaxation_time"), Quantity("passage", passage))
     targets = [
-        target_of(q, terms.coefficients, model.process_at, analysis_for(q, model.process))
+        target_of(q, terms.coefficients, model.process_at, analysis_for(q, model.process), changes)
         for q in quantities
     ]
     print(f"{name}, noise {100 * share:.0f} % of a well's standard deviation, {records} records")

@@ -31,6 +31,9 @@ from worker.planning.plan import SHORT, Design, Plan, PlannedModel, plan
 from worker.planning.target import Quantity, needed_z
 from worker.progress import Report
 
+FARTHEST = 10.0
+"""Largest difference that a test is planned for, over the coefficient."""
+
 FEW_SAMPLES = 1000
 """Samples below which the identification's own errors are not those of a long record."""
 
@@ -107,6 +110,15 @@ def wanted(target: PlanTarget, given: Given, model: PlannedModel) -> tuple[Quant
                 "target/other",
                 f"{target.other:g} is the coefficient itself: no record tells them apart",
                 "Give another value.",
+            )
+        )
+    if away > FARTHEST * abs(value):
+        raise JobProblem(
+            invalid(
+                "target/other",
+                f"{target.other:g} is more than {FARTHEST:g} times {value:g} away from it: any "
+                "record tells them apart",
+                "Give a nearer value.",
             )
         )
     precision = away / abs(value) / needed_z(target.power, target.level)

@@ -104,7 +104,7 @@ def check_of(
         paths = PATHS if total >= 50 * PATHS else 1
         recording = Recording(dt, total // paths + 1, paths, noise, None)
     else:
-        each = int(trajectory_duration / dt) + 1
+        each = int(min(trajectory_duration / dt, SAMPLES)) + 1
         recording = Recording(dt, each, max(1, round(total / each)), noise, start)
     length = recording.paths * (recording.samples - 1) * dt
     predicted = float(np.sqrt(target.gradient @ covariance @ target.gradient / length))

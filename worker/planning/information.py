@@ -25,6 +25,9 @@ CELLS = 128
 With them T Var of the rate of an Ornstein-Uhlenbeck process is that of the exact likelihood to
 2·10⁻⁴ at up to one relaxation time a step."""
 
+FORGOTTEN = 1e6
+"""Duration, times the rate inside the wells, from which the start of a trajectory is forgotten."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Terms:
@@ -77,6 +80,8 @@ class Chain:
         start : where every trajectory begins [state]
         duration : duration of a trajectory [time]
         """
+        if duration * self.fast_rate > FORGOTTEN:
+            return self.density
         n = len(self.x)
         begin = np.interp(start, self.x, np.arange(n))
         first = int(min(begin, n - 2))

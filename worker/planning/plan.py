@@ -29,6 +29,20 @@ ENOUGH = 1.05
 POINTS = 25
 """Number of points of a curve."""
 
+LONG = 1e7
+"""Duration, times the rate inside the wells, of the record whose errors are the changes of the
+coefficients in differences that give gradients: 0.05 % of a rate. Of terms that are nearly the same
+on the visited range, changes by the errors of 10⁴ turned one well into two."""
+
+LOUDEST = 3.0
+"""Variance ν of the noise up to which there are plans; its cost was measured up to a tenth."""
+
+AT_AN_END = 0.01
+"""Density at an end of the domain, over its largest, above which the end matters."""
+
+SHORTEST = 1e-6
+"""Shortest sampling interval, times the rate inside the wells."""
+
 RARE = 1e-5
 """Stationary probability beyond each end of the cells."""
 
@@ -148,10 +162,13 @@ def plan(
     """
     analysed = analysis_for(quantity, model.process)
     chain = _chain(model, analysed)
-    target = target_of(quantity, model.terms.coefficients, model.process_at, analysed)
     density = _density(chain, design)
     intervals = _intervals(chain.fast_rate, design)
+    _check_noise(chain, design)
     per_time = [_Covariance.of(model, chain, dt, density) for dt in intervals]
+    # Coefficients of a model far from x = 0 can only be changed together.
+    changes = changes_of(per_time[0].clean * chain.fast_rate / LONG)
+    target = target_of(quantity, model.terms.coefficients, model.process_at, analysed, changes)
 
     def duration(of: _Covariance, noise: float) -> float:
         return float(target.gradient @ of.through(noise) @ target.gradient) / precision**2
@@ -197,6 +214,14 @@ def plan(
     )
 
 
+def changes_of(covariance: Floats) -> Floats:
+    """Return changes (k, k) of the coefficients, in columns, whose products sum to a covariance."""
+    errors = np.sqrt(np.diag(covariance))
+    values, vectors = np.linalg.eigh(covariance / errors / errors[:, None])
+    # Rounding leaves nearly equal terms with eigenvalues of either sign.
+    return np.asarray(errors[:, None] * vectors * np.sqrt(values.clip(min=1e-12)))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Covariance:
     """Covariance times duration at one sampling interval.
@@ -225,7 +250,7 @@ class _Covariance:
 
     def factors(self, noise: float) -> NoiseFactors:
         rate = self.chain.fast_rate
-        return noise_factors(rate * self.dt, rate * noise**2 / self.chain.mean_diffusion)
+        return noise_factors(rate * self.dt, rate * noise * noise / self.chain.mean_diffusion)
 
     def through(self, noise: float) -> Floats:
         found = self.factors(noise)
@@ -241,7 +266,7 @@ def _chain(model: PlannedModel, analysed: Analysis) -> Chain:
     if not report.ergodic or law is None:
         raise NoPlan(
             "No plan is made for a model without a stationary distribution: "
-            f"{report.reason or 'it has none'}. Give the model a domain whose ends reflect."
+            f"{report.reason or 'it has none'}. Give a model that a force keeps together."
         )
     (x,), density = law.grid, law.density
     below = np.append(0.0, np.cumsum((density[1:] + density[:-1]) / 2 * np.diff(x)))
@@ -249,12 +274,34 @@ def _chain(model: PlannedModel, analysed: Analysis) -> Chain:
     interval = float(x[max(first - 1, 0)]), float(x[min(last + 1, len(x) - 1)])
     with np.errstate(all="ignore"):
         chain = chain_of(model.terms, interval)
+    ends = zip(interval, model.process.domain[0], (0, -1), strict=True)
+    width = interval[1] - interval[0]
+    if report.boundaries == "reflecting" and any(
+        abs(end - wall) < AT_AN_END * width
+        and chain.density[place] > AT_AN_END * chain.density.max()
+        for end, wall, place in ends
+    ):
+        raise NoPlan(
+            "No plan is made for a model that is often reflected at an end of its domain: what an "
+            "estimate loses there is not known. Give a model that a force keeps inside."
+        )
     if not (np.isfinite(chain.density).all() and (chain.a > 0).all()):
         raise NoPlan(
             "No plan is made for a model whose diffusion vanishes in the range it visits, "
             f"[{interval[0]:.4g}, {interval[1]:.4g}]. Give the diffusion a constant term."
         )
     return chain
+
+
+def _check_noise(chain: Chain, design: Design) -> None:
+    """Raise NoPlan where noise hides the process."""
+    rate, a = chain.fast_rate, chain.mean_diffusion
+    if rate * design.noise * design.noise > LOUDEST * a:
+        most = float(np.sqrt(LOUDEST * a / rate))
+        raise NoPlan(
+            f"Measurement noise of {design.noise:.4g} hides the process. Plans are made for a "
+            f"`noise` up to {most:.2g}."
+        )
 
 
 def _density(chain: Chain, design: Design) -> Floats:
@@ -273,6 +320,12 @@ def _intervals(rate: float, design: Design) -> tuple[float, ...]:
     """Return the sampling intervals to choose from, shortest first. Raises NoPlan."""
     if design.intervals:
         intervals = tuple(sorted(set(design.intervals)))
+        if intervals[0] * rate < SHORTEST:
+            raise NoPlan(
+                f"A sampling interval of {intervals[0]:.4g} is less than a millionth of the fast "
+                f"relaxation time {1 / rate:.4g}. Give intervals from {SHORTEST / rate:.2g} in "
+                "`dt`."
+            )
         if intervals[-1] * rate > LONGEST:
             raise NoPlan(
                 f"A sampling interval of {intervals[-1]:.4g} is {intervals[-1] * rate:.2g} times "

@@ -17,10 +17,6 @@ Floats = NDArray[np.float64]
 
 QuantityName = Literal["relaxation_time", "passage", "variance", "coefficient"]
 
-STEP = 0.01
-"""Relative change of a coefficient in the differences that give gradients: of the logarithm of an
-escape time over three kT, they are right to 0.1 %."""
-
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
@@ -57,6 +53,7 @@ def target_of(
     coefficients: Floats,
     process_at: Callable[[Floats], DiffusionProcess],
     analysed: Analysis,
+    changes: Floats,
 ) -> Target:
     """Find a quantity and its gradient. Raises NoSuchQuantity.
 
@@ -66,6 +63,7 @@ def target_of(
     coefficients : (k,) of the model
     process_at : model with other coefficients
     analysed : analysis of the model, with the passage if one is wanted
+    changes : (k, k) small changes of the coefficients, in columns, along which it is differentiated
     """
     if quantity.name == "coefficient":
         value = float(coefficients[quantity.number])
@@ -86,17 +84,17 @@ def target_of(
     def logarithm(at: Floats) -> float:
         return _logarithm(near(process_at(at)), quantity)
 
-    gradient = np.zeros(len(coefficients))
-    for i, c in enumerate(coefficients):
-        change = np.zeros(len(coefficients))
-        change[i] = STEP * abs(c)
-        gradient[i] = (logarithm(coefficients + change) - logarithm(coefficients - change)) / (
-            2 * change[i]
-        )
+    along = np.array(
+        [
+            (logarithm(coefficients + change) - logarithm(coefficients - change)) / 2
+            for change in changes.T
+        ]
+    )
+    gradient = np.linalg.solve(changes.T, along)
     if not np.isfinite(gradient).all():
         raise NoSuchQuantity(
-            f"The {quantity.name.replace('_', ' ')} ceases to exist where a coefficient changes by "
-            "1 %: no error of it can be planned for. Plan for a coefficient instead."
+            f"The {quantity.name.replace('_', ' ')} ceases to exist where coefficients change by "
+            "a percent: no error of it can be planned for. Plan for a coefficient instead."
         )
     return Target(
         float(np.exp(value)), gradient, quantity.passage, lambda c: float(np.exp(logarithm(c)))

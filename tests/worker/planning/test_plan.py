@@ -30,7 +30,11 @@ def planned(target: dict, drift: dict | None = None, **fields: object) -> PlanRe
     job = JOB_REQUEST.validate_python(
         {
             "kind": "plan",
-            "model": {"drift": {"x": drift or {"x": -1}}, "diffusion": {"x,x": {"1": 2}}},
+            "model": {
+                "drift": {"x": drift or {"x": -1}},
+                "diffusion": {"x,x": {"1": 2}},
+                "domain": fields.pop("domain", {}),
+            },
             "target": target,
             **fields,
         }
@@ -41,6 +45,7 @@ def planned(target: dict, drift: dict | None = None, **fields: object) -> PlanRe
 
 
 RATE = {"quantity": "coefficient", "component": "x", "term": "x", "precision": 0.05}
+DIFFERENCE = {"quantity": "difference", "component": "x", "term": "x"}
 
 
 @pytest.mark.parametrize("dt", [0.002, 0.05, 0.4])
@@ -109,7 +114,7 @@ def test_a_wald_test_of_the_planned_record_has_its_power() -> None:
     z = needed_z(0.9, 0.05)
     critical = norm.isf(0.025)
     assert norm.sf(critical - z) + norm.cdf(-critical - z) == pytest.approx(0.9, abs=1e-9)
-    target = {"quantity": "difference", "component": "x", "term": "x", "other": -1.2}
+    target = {**DIFFERENCE, "other": -1.2}
     found = planned(target, dt=[0.01])
     assert 0.2 / found.coefficients[0].std_error == pytest.approx(z, rel=1e-6)
 
@@ -155,16 +160,15 @@ def test_whole_trajectories_are_planned_and_what_is_reached_in_less_is_told() ->
         (NoSuchQuantity, {"quantity": "passage"}, None, {}),  # one well
         (NoPlan, RATE, {"x": 1}, {}),  # no stationary distribution
         (NoPlan, RATE, None, {"dt": [5.0]}),
+        (NoPlan, RATE, None, {"dt": [1e-300]}),
+        (NoPlan, RATE, None, {"noise": 1e300}),
+        (NoPlan, RATE, {"x": 0.1}, {"domain": {"x": [0, 1]}}),
         (NoPlan, RATE, None, {"trajectory_duration": 0.01}),
         (NoPlan, RATE, None, {"trajectory_duration": 10.0, "start": 50.0}),
         (JobProblem, {**RATE, "term": "x^3"}, None, {}),
         (JobProblem, {**RATE, "component": "y"}, None, {}),
-        (
-            JobProblem,
-            {"quantity": "difference", "component": "x", "term": "x", "other": -1.0},
-            None,
-            {},
-        ),
+        (JobProblem, {**DIFFERENCE, "other": -1.0}, None, {}),
+        (JobProblem, {**DIFFERENCE, "other": 1e300}, None, {}),
     ],
 )
 def test_what_has_no_plan_is_refused(
