@@ -79,6 +79,13 @@ class ComparisonJob(DataJob):
                 "a comparison uses all trajectories of its groups",
                 "Leave `trajectories` out, or upload those of each group as a dataset.",
             )
+        if data.inputs:
+            return (
+                "a comparison is of records without inputs, and the dataset has "
+                f"{', '.join(v.symbol for v in data.inputs)}",
+                "Upload the data again without layout.input_columns, or identify each group by a "
+                "job of its own.",
+            )
         if self.groups:
             return None
         if len(data.groups) < 2:
@@ -145,6 +152,11 @@ class ComparisonJob(DataJob):
                 "groups are compared by models of first order: leave parameters.dynamics out, or "
                 "identify each group by a job of its own"
             )
+        if self.parameters.forcing.any:
+            raise ValueError(
+                "groups are compared without forcing: leave parameters.forcing out, or identify "
+                "each group by a job of its own"
+            )
         constraints = self.parameters.constraints
         if constraints.joint or constraints.odd:
             raise ValueError(
@@ -162,6 +174,11 @@ class ComparisonJob(DataJob):
 
 def _difference(one: DatasetReport, other: DatasetReport) -> tuple[str, str] | None:
     """Return in what a dataset differs from the first so that they cannot be compared."""
+    if other.inputs:
+        return (
+            "has inputs, and a comparison is of records without them",
+            "Upload it again without layout.input_columns.",
+        )
     names = [[v.symbol for v in report.variables] for report in (one, other)]
     if names[0] != names[1]:
         return (
