@@ -1,7 +1,7 @@
 """Laws of the bytes in which passes and sums travel between workers."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache, partial
 from io import BytesIO
@@ -68,6 +68,8 @@ def same(a: Any, b: Any) -> bool:
         return a.dtype == b.dtype and np.array_equal(a, b)
     if isinstance(a, tuple):
         return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, Mapping):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
     if is_dataclass(a):
         return type(a) is type(b) and all(
             same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a)
@@ -106,7 +108,7 @@ def test_every_pass_survives_the_way_and_the_model_of_its_parts_is_the_same_to_t
     shared = pipeline.identify(data, settings_of(wanted), lambda *_: None, by_mail)
     alone = pipeline.identify(data, settings_of(wanted), lambda *_: None, sums_here)
     assert kinds
-    assert (shared.drift, shared.diffusion) == (alone.drift, alone.diffusion)
+    assert same((shared.drift, shared.diffusion), (alone.drift, alone.diffusion))
 
 
 def test_a_sum_that_was_lost_is_missed() -> None:

@@ -94,13 +94,20 @@ CALLED_BY_OTHERS = {
     *(
         f"worker.identification.second_order.filter._{name}"
         for name in (
+            "add_products",
             "along_coefficients",
+            "along_start",
             "derivatives",
+            "higher_orders",
             "linearise",
             "moments",
             "slopes",
             "update",
         )
+    ),
+    *(
+        f"worker.identification.second_order.linear_filter._{name}"
+        for name in ("between", "both_sides", "mixed", "product", "transition")
     ),
     "worker.identification.selection.gauss_jordan._add_digits",
     "worker.identification.selection.gauss_jordan._add_product",

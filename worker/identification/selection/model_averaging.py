@@ -74,6 +74,9 @@ def support_probabilities(
     """
     gains = _considered(equations, library, levels, own_costs)
     gains |= gains_of(equations, library, [chosen])
+    if not np.isfinite(gains[chosen]):
+        # Its terms are hardly told apart: no other support can be weighed against it.
+        return {chosen: 1.0}
     largest = max(gain for gain in gains.values() if np.isfinite(gain))
     costs = np.minimum(criterion_costs, cost_of_a_term(largest, library.size) + own_costs)
     allowed = [
