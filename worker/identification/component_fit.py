@@ -114,7 +114,7 @@ class ComponentFit:
     curve: Curve | None = None
     covariance: tuple[tuple[float, ...], ...] | None = None
     test: ConstraintTest | None = None
-    supports: tuple[LikelySupport, ...] = ()
+    supports: tuple[LikelySupport, ...] = field(default=(), compare=False)
     joint: Literal["potential", "equalities"] | None = None
 
     def active(self) -> dict[str, float]:

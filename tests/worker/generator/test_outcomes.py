@@ -67,7 +67,9 @@ def coordinates(d: int, slope: float = -1.0) -> DiffusionProcess:
 
 def failed() -> GeneratorReport:
     undefined = ScalarProcess(np.log, one, zero)
-    model: Any = SimpleNamespace(process=undefined, observed=((-1.0, 1.0),))
+    model: Any = SimpleNamespace(
+        process=undefined, observed=((-1.0, 1.0),), columns=(), driving=None
+    )
     nothing: Any = None
     return analyse_model(model, nothing, AnalysisSettings(), lambda *_: None).generator
 
