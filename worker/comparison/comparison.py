@@ -247,7 +247,13 @@ def _permuted(
         if component.terms
     }
     diagonal = np.array([found.estimates[f"{name},{name}"].internal for name in names])
-    return permute_labels(list(groups.values()), first.space, library, wanted, diagonal, seed)
+    drifts = []
+    for model in models.values():
+        own = _coefficients(model)
+        drifts.append([own.estimates[v].internal * own.units[v] / found.units[v] for v in names])
+    return permute_labels(
+        list(groups.values()), first.space, library, wanted, diagonal, np.array(drifts), seed
+    )
 
 
 def _quantities(

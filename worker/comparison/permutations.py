@@ -52,7 +52,8 @@ class Permutations:
 class Scores:
     """Scores of one component, by trajectory.
 
-    score        (n, k) Σ w f Δx of the drift, Σ w f Δx Δx of the diffusion
+    score        (n, k) Σ w f Δx of the drift, Σ w f r r of the diffusion, with increments r
+                 less their drift
     information  (n, k, k) what the scores grow by with the coefficients
     """
 
@@ -72,6 +73,7 @@ def permute_labels(
     library: Library,
     components: Mapping[str, tuple[Component, Floats]],
     diagonal: Floats,
+    drifts: Floats,
     seed: int,
 ) -> Permutations:
     """Test every component by permuted labels.
@@ -83,6 +85,7 @@ def permute_labels(
     library : terms
     components : variables of each component, and its terms along the internal functions (k, J)
     diagonal : (d, J) internal coefficients of a fitted a_pp, by which increments are weighted
+    drifts : (n_groups, d, J) internal coefficients of each group's fitted drift
     seed : seed of the permutations
     """
     sizes = [data.n_trajectories for data in groups]
@@ -105,7 +108,7 @@ def permute_labels(
         )
     labels = np.repeat(np.arange(len(sizes)), sizes)
     n = min(MOST_PERMUTATIONS, max(MOST_DRAWN // len(labels), 99))
-    scores = _scores(groups, space, library, components, diagonal)
+    scores = _scores(groups, space, library, components, diagonal, drifts)
     generator = np.random.default_rng(seed)
     drawn = [labels, *(generator.permutation(labels) for _ in range(n))]
     p_values = {}
@@ -146,6 +149,7 @@ def _scores(
     library: Library,
     components: Mapping[str, tuple[Component, Floats]],
     diagonal: Floats,
+    drifts: Floats,
 ) -> dict[str, Scores]:
     """Sum the scores of every component over each trajectory, in one pass."""
     sizes = [data.n_trajectories for data in groups]
@@ -153,10 +157,15 @@ def _scores(
         key: (np.zeros((sum(sizes), len(terms))), np.zeros((sum(sizes), len(terms), len(terms))))
         for key, (_, terms) in components.items()
     }
-    for first, data in zip(np.cumsum([0, *sizes]), groups, strict=False):
+    for first, data, drift in zip(np.cumsum([0, *sizes]), groups, drifts, strict=False):
         for pairs in walk_pairs(data, space, library, PAIRS):
             starts = np.flatnonzero(np.diff(pairs.trajectory, prepend=-1))
             rows = first + pairs.trajectory[starts]
+            # Increments less their drift: that of dX = −kX dt shortens their squares by kΔt, and
+            # groups whose rates differ looked as if their diffusions did.
+            noise = (
+                pairs.increment - (pairs.before + pairs.after) / 2 @ drift.T * (pairs.step[:, None])
+            )
             variances = [local_variance(pairs.before, a) for a in diagonal]
             for key, (variables, terms) in components.items():
                 before = pairs.before @ terms.T
@@ -168,7 +177,7 @@ def _scores(
                 if len(variables) == 1:
                     weight = 1 / variances[p]
                 else:
-                    moved = moved * pairs.increment[:, q]
+                    moved = noise[:, p] * noise[:, q]
                     weight = 1 / (variances[p] * variances[q] * pairs.step)
                 weighted = before * weight[:, None]
                 products = weighted[:, :, None] * (mean * pairs.step[:, None])[:, None, :]
