@@ -179,18 +179,29 @@ def _of_trajectories(record: Record, numbers: Sequence[int] | None) -> Iterator[
 def _samples_of(samples: Any, rows: NDArray[np.int64], file: IO[bytes]) -> Any:
     """Return the samples of some segments, one segment after the other.
 
-    Those that lie side by side are a view. Others are copied to the file, because memory does not
-    grow with the data.
+    Those that lie side by side are a view. Others are copied to the file.
     """
     if np.array_equal(rows[1:, 0], rows[:-1, 1]):
         return samples[rows[0, 0] : rows[-1, 1]]
-    file.seek(0, os.SEEK_END)
-    offset, n = file.tell(), int((rows[:, 1] - rows[:, 0]).sum())
-    for first, stop, _ in rows:
-        file.write(np.ascontiguousarray(samples[first:stop]).tobytes())
+    return _copied([samples[first:stop] for first, stop, _ in rows], file)
+
+
+ROWS = 1 << 16
+"""Number of samples that are copied at once."""
+
+
+def _copied(pieces: Sequence[Any], file: IO[bytes]) -> Any:
+    """Copy arrays, one after the other, to the end of a file, and return them as one array in it.
+
+    Memory does not grow with them.
+    """
+    offset = file.seek(0, os.SEEK_END)
+    for piece in pieces:
+        for start in range(0, len(piece), ROWS):
+            file.write(np.ascontiguousarray(piece[start : start + ROWS]).tobytes())
     file.flush()
-    shape = (n, *samples.shape[1:])
-    return np.memmap(file, samples.dtype, mode="r", offset=offset, shape=shape)
+    shape = (sum(map(len, pieces)), *pieces[0].shape[1:])
+    return np.memmap(file, pieces[0].dtype, mode="r", offset=offset, shape=shape)
 
 
 def _report_of(alone: Trajectories, whole: DatasetReport) -> DatasetReport:
@@ -245,10 +256,6 @@ def groups_of(tenant: str, job: ComparisonJob, stores: Stores) -> Iterator[Group
         )
 
 
-ROWS = 1 << 16
-"""Number of samples that are copied at once."""
-
-
 @contextmanager
 def _joined(records: Sequence[Record]) -> Iterator[Record]:
     """Yield one record of all trajectories; those of several datasets are copied to a file."""
@@ -265,15 +272,7 @@ def _joined(records: Sequence[Record]) -> Iterator[Record]:
 
         def together(name: str) -> Any:
             pieces = [getattr(record.data, name) for record in records]
-            if any(piece is None for piece in pieces):
-                return None
-            offset = file.seek(0, os.SEEK_END)
-            for piece in pieces:
-                for start in range(0, len(piece), ROWS):
-                    file.write(np.ascontiguousarray(piece[start : start + ROWS]).tobytes())
-            file.flush()
-            shape = (samples, *pieces[0].shape[1:])
-            return np.memmap(file, pieces[0].dtype, mode="r", offset=offset, shape=shape)
+            return None if any(piece is None for piece in pieces) else _copied(pieces, file)
 
         data = Trajectories(
             together("states"),
