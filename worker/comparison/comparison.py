@@ -80,8 +80,7 @@ def compare(
     for name, data in groups.items():
         with _named(name):
             _check_first_order(data, settings)
-    with _named(names[0]):
-        periods = settings.periods_in(groups[names[0]].dimension)
+    periods = settings.periods_in(groups[names[0]].dimension)
     spaces = []
     for name, data in groups.items():
         with _named(name):
@@ -203,14 +202,12 @@ def _joint(
         terms = [k for k in of_first.support if library.names[k] not in known]
         if not terms:
             continue
-        # Terms along the internal functions, as the data's units have them.
-        rows = library.term_scales[:, None] * library.scaled_terms
         estimates = []
         for name, model in models.items():
             found = _coefficients(model)
             estimate, unit = found.estimates[key], found.units[key]
             held = [i for i, k in enumerate(estimate.support) if library.names[k] in known]
-            given = estimate.raw[held] @ rows[[estimate.support[i] for i in held]]
+            given = estimate.raw[held] @ library.term_rows[[estimate.support[i] for i in held]]
             estimates.append(
                 GroupEstimate(
                     (estimate.internal - given) * unit,
@@ -219,7 +216,7 @@ def _joint(
                 )
             )
         kept = [j for j, k in enumerate(terms) if library.names[k] in constraint.required]
-        joint = joint_component(rows[terms], estimates, kept)
+        joint = joint_component(library.term_rows[terms], estimates, kept)
         out[key] = ComparedComponent(tuple(library.names[terms[k]] for k in joint.present), joint)
     adjusted = iter(holm([test.p_value for c in out.values() for test in c.found.by_term]))
     return {
@@ -237,11 +234,10 @@ def _permuted(
     first = next(iter(models.values()))
     found = _coefficients(first)
     library, names = found.library, list(first.drift)
-    rows = library.term_scales[:, None] * library.scaled_terms
     wanted = {
         key: (
             tuple(names.index(name) for name in key.split(",")),
-            rows[[library.names.index(term) for term in component.terms]],
+            library.term_rows[[library.names.index(term) for term in component.terms]],
         )
         for key, component in components.items()
         if component.terms

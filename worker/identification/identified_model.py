@@ -313,7 +313,7 @@ def _by_paper(problem: Problem, threshold: float, bounds: Bounds) -> IdentifiedM
 
     data, scales, library, kernels = problem.data, problem.scales, problem.library, problem.kernels
     model = identify_by_paper(data, scales, library, kernels, threshold=threshold)
-    to_internal = np.array([[float(v) for v in row] for row in library.change_of_basis]).T
+    to_internal = library.term_rows.T
     b = to_internal @ model.drift.coefficients * scales.time / scales.unit
     a = to_internal @ model.diffusion.coefficients * scales.time / scales.unit**2
     cells = make_cells(kernels, scales)

@@ -136,12 +136,14 @@ def population(
     model = model_of(problem, fit, settings)
     report(0.6, "identifying", f"summing over each of {data.n_trajectories} records")
     sums = record_sums(problem, fit)
+    assert model.coefficients is not None, "the estimator is the efficient one"
+    units = model.coefficients.units
     components: dict[str, tuple[Distribution, ...]] = {}
     apart: list[RecordApart] = []
     rate, reason = None, "the drift is not linear in a single variable"
     for number, (key, found) in enumerate(sums.components.items()):
         report(0.65 + 0.25 * number / len(sums.components), "identifying", f"records' {key}")
-        effects, unit = random_effects(found.scores), _unit(problem, key)
+        effects, unit = random_effects(found.scores), units[key]
         terms = [problem.library.names[k] for k in found.terms]
         read = _Reading(found, effects, confidence)
         rows = found.to_raw * unit
@@ -169,15 +171,6 @@ def population(
         tuple(apart),
         findings,
     )
-
-
-def _unit(problem: Problem, key: str) -> float:
-    """Return the factor from internal units to the data's."""
-    space, names = problem.space, problem.library.variables
-    if "," not in key:
-        return float(space.units[names.index(key)] / space.time)
-    p, q = (names.index(name) for name in key.split(","))
-    return float(space.units[p] * space.units[q] / space.time)
 
 
 def _is_linear(problem: Problem, found: ComponentScores) -> bool:

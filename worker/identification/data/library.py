@@ -284,21 +284,19 @@ class Library:
         return lost + 2 * self.internal_size.bit_length()
 
     @cached_property
+    def term_rows(self) -> Floats:
+        """Rows R of the terms along the internal functions, as floats; (K, J)."""
+        return np.array([[float(v) for v in row] for row in self.change_of_basis])
+
+    @cached_property
     def term_scales(self) -> Floats:
         """Norm of each term's row of R; (K,)."""
-        return np.asarray(
-            np.linalg.norm(
-                np.array([[float(v) for v in row] for row in self.change_of_basis]), axis=1
-            )
-        )
+        return np.asarray(np.linalg.norm(self.term_rows, axis=1))
 
     @cached_property
     def scaled_terms(self) -> Floats:
         """Terms along the internal functions, as floats scaled to unit norm; (K, J)."""
-        return (
-            np.array([[float(v) for v in row] for row in self.change_of_basis])
-            / self.term_scales[:, None]
-        )
+        return np.asarray(self.term_rows / self.term_scales[:, None])
 
     def _shifted_powers(self, variable: int) -> list[list[Fraction]]:
         """Expand x_i^m = (origin + unit·y_i)^m in T_0 … T_m, exactly; one list a power m."""

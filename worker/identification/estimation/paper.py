@@ -156,7 +156,7 @@ def stacked_system(
         make_cells(kernels, scales),
         lambda chunk: window_weights(EULER, chunk, library),
     )
-    to_raw = np.array([[float(v) for v in row] for row in library.change_of_basis]).T
+    to_raw = library.term_rows.T
     return StackedSystem(
         design=statistics.at_instrument @ to_raw * scales.time,
         increments=statistics.sums[..., 0] * scales.unit,

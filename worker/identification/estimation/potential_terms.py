@@ -164,7 +164,6 @@ def _internal_slope(potential: Library, library: Library, q: int, of_terms: Floa
         for m, c in enumerate(chebyshev.chebder(unit) if e[q] else ()):
             if c:
                 out[place[(*e[:q], m, *e[q + 1 :])], j] = c
-    rows = library.term_scales[:, None] * library.scaled_terms
     for j, k in enumerate(potential.other, start=len(potential.internal_exponents)):
-        out[:, j] = library.units[q] * (of_terms[:, k] @ rows)
+        out[:, j] = library.units[q] * (of_terms[:, k] @ library.term_rows)
     return out

@@ -200,7 +200,7 @@ class _Part:
         self.functions = _functions_of(self.terms, library)
         self.known = np.zeros(library.internal_size)
         for k, value in constraint.known:
-            self.known += value * library.term_scales[k] * library.scaled_terms[k]
+            self.known += value * library.term_rows[k]
 
     def equations(self, equations: NormalEquations) -> NormalEquations:
         """Take out what is known, and leave the functions of the free terms."""
