@@ -115,7 +115,10 @@ def joint_component(
 
 
 class _Whitened:
-    """Estimates of all groups as least squares with unit noise."""
+    """Estimates of all groups as least squares with unit noise.
+
+    n_terms, n_groups   numbers of candidate terms and of groups
+    """
 
     def __init__(self, terms: Floats, groups: Sequence[GroupEstimate]) -> None:
         # An orthonormal basis of the terms' span: raw terms far from the origin are nearly alike.
@@ -126,7 +129,7 @@ class _Whitened:
             root = np.asarray(np.linalg.qr((basis @ group.factor).T, mode="r"))
             self._designs.append(np.linalg.solve(root.T, basis @ terms.T))
             self._responses.append(np.linalg.solve(root.T, basis @ group.values))
-        self._count = len(groups)
+        self.n_terms, self.n_groups = len(terms), len(groups)
 
     def misfit(self, sharing: Sequence[Sharing]) -> float:
         """Return χ² of the best coefficients."""
@@ -150,12 +153,12 @@ class _Whitened:
         rows, n = [], 0
         for s in sharing:
             if s == "shared":
-                rows.append([n] * self._count)
+                rows.append([n] * self.n_groups)
                 n += 1
             elif s == "separate":
-                rows.append(list(range(n, n + self._count)))
-                n += self._count
-        return np.array(rows, dtype=np.int_).reshape(-1, self._count).T
+                rows.append(list(range(n, n + self.n_groups)))
+                n += self.n_groups
+        return np.array(rows, dtype=np.int_).reshape(-1, self.n_groups).T
 
     def _stacked(self, sharing: Sequence[Sharing]) -> Floats:
         present = [k for k, s in enumerate(sharing) if s != "absent"]
@@ -175,8 +178,8 @@ def _only(sharing: Sequence[Sharing], other: Sharing) -> tuple[Sharing, ...]:
 
 def _best(whitened: _Whitened, cost: float, kept: set[int]) -> tuple[Sharing, ...]:
     """Return the model with the largest likelihood less the costs of its parameters."""
-    k, groups = whitened._designs[0].shape[1], whitened._count
-    parameters = {"absent": 0, "shared": 1, "separate": groups}
+    k = whitened.n_terms
+    parameters = {"absent": 0, "shared": 1, "separate": whitened.n_groups}
 
     def score(sharing: tuple[Sharing, ...]) -> float:
         return -0.5 * whitened.misfit(sharing) - cost * sum(parameters[s] for s in sharing)
