@@ -24,7 +24,7 @@ from service.routes.datasets import known_dataset, previewed
 from service.web.forms import analysis_fields, layout_fields
 from service.web.glossary import glossary
 from service.web.site import PAGE_POLICY, assets, rendered
-from service.web.views import Finished, comparison_view, dataset_view, report, result_view
+from service.web.views import Finished, dataset_view, report, result_view, side_by_side_view
 from service.web.words import words
 
 router = APIRouter(include_in_schema=False)
@@ -155,7 +155,7 @@ def comparison(
                 "compared with none.",
                 f"Choose two jobs of kind {kinds}.",
             )
-    return _piece(request, comparison_view(*sides))
+    return _piece(request, side_by_side_view(*sides))
 
 
 def _piece(request: Request, html: str) -> Response:

@@ -110,7 +110,7 @@ def _record_and_path(finished: Finished) -> Iterator[Plot]:
     return path_plots(finished.result, units, finished.data[1], record)
 
 
-def comparison_view(first: Finished, second: Finished) -> str:
+def side_by_side_view(first: Finished, second: Finished) -> str:
     """Show two results side by side, with the curves of both in each plot."""
     assert isinstance(first.result, ModelResult)
     assert isinstance(second.result, ModelResult)
@@ -120,7 +120,7 @@ def comparison_view(first: Finished, second: Finished) -> str:
         for side, letter in zip((first, second), LETTERS, strict=True)
     ]
     table = coefficients_table(first.result, second.result)
-    return rendered("comparison.html", sides=sides, plots=_drawn(plots), table=table)
+    return rendered("side_by_side.html", sides=sides, plots=_drawn(plots), table=table)
 
 
 def _drawn(plots: Sequence[Plot]) -> list[dict[str, Any]]:

@@ -189,7 +189,8 @@ def _best(whitened: _Whitened, cost: float, kept: set[int]) -> tuple[Sharing, ..
     ]
     if k <= EXHAUSTIVE_UP_TO:
         return max(product(*allowed), key=score)
-    best: tuple[Sharing, ...] = ("separate",) * k
+    free: Sharing = "separate"
+    best = (free,) * k
     while True:
         better = max(_neighbours(best, allowed), key=score)
         if score(better) <= score(best):

@@ -13,7 +13,7 @@ from service.web.plots.paths import path_plots
 from service.web.sentences import units_of_result
 from service.web.tables import tables
 from service.web.verdict import verdict
-from service.web.views import Finished, coefficients_table, comparison_view, report, result_view
+from service.web.views import Finished, coefficients_table, report, result_view, side_by_side_view
 from tests.service.web.test_mathml import text_of
 from tests.service.web.test_views import finished
 
@@ -196,7 +196,7 @@ def test_page_report_and_comparison_are_written() -> None:
     assert "Phase plane" in result_view(oscillator())
     page, _ = report(oscillator())
     assert "v is the velocity of Arm, in mm/s" in page
-    both = comparison_view(oscillator(), oscillator())
+    both = side_by_side_view(oscillator(), oscillator())
     assert "Friction at rest" in both
 
 

@@ -34,7 +34,7 @@ from service.web.model_view import figures, plots_of
 from service.web.plots.dynamics import place
 from service.web.plots.plot import Plot, rounded
 from service.web.sentences import units_of_result
-from service.web.views import Finished, comparison_view, dataset_view, result_view
+from service.web.views import Finished, dataset_view, result_view, side_by_side_view
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
@@ -342,7 +342,7 @@ def every_view() -> dict[str, str]:
     return {
         "result": result_view(hostile),
         "report": views.report(hostile)[0],
-        "comparison": comparison_view(hostile, hostile),
+        "comparison": side_by_side_view(hostile, hostile),
         "dataset": dataset_view(*dataset(HOSTILE)),
     }
 
