@@ -66,7 +66,7 @@ class Batches(Upkeep):
         home = f"tenant:{checked_tenant(tenant)}"
         keys = [DUE, f"{home}:sequence", f"{home}:batches"]
         if idempotency_key is not None:
-            keys.append(_idempotency_entry(tenant, idempotency_key))
+            keys.append(idempotency_entry(tenant, idempotency_key, OF_BATCH))
         described = {
             "label": label,
             "kind": jobs[0].job.kind,
@@ -126,7 +126,7 @@ class Batches(Upkeep):
 
         Raise IdempotencyMismatch where it has another fingerprint.
         """
-        entry = _idempotency_entry(tenant, idempotency_key)
+        entry = idempotency_entry(tenant, idempotency_key, OF_BATCH)
         with store_errors():
             found = cast("list[str | None]", self._client.hmget(entry, ["batch", "fingerprint"]))
         if found[0] is None or self.batch(tenant, found[0]) is None:
@@ -188,9 +188,14 @@ def _recorded(one: BatchedJob) -> tuple[str | float, ...]:
     return new_job_id(), json.dumps(about), *asked, webhook, " ".join(facets(job))
 
 
-def _idempotency_entry(tenant: str, key: str) -> str:
-    # A key of a batch is another than the same key of a job.
-    digest = hashlib.sha256(b"batch\0" + key.encode("utf-8", "surrogatepass")).hexdigest()
+OF_BATCH = b"batch\0"
+"""Beginning by which a key of a batch is another than the same key of a job."""
+
+
+def idempotency_entry(tenant: str, key: str, of: bytes = b"") -> str:
+    """Return the name under which an idempotency key is remembered."""
+    # The key is the caller's free text, of any length; hence the hash.
+    digest = hashlib.sha256(of + key.encode("utf-8", "surrogatepass")).hexdigest()
     return f"idem:{tenant}:{digest}"
 
 

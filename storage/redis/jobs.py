@@ -29,7 +29,6 @@ Each transition is one Lua script (storage/redis/lua), so it happens wholly or n
 - `tenant:<tenant>:batches`, `tenant:<tenant>:batch:<id>…`: batches (`storage.redis.batches`)
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -50,7 +49,7 @@ from storage.names import (
     new_job_id,
     new_webhook_secret,
 )
-from storage.redis.batches import IDEMPOTENCY_SECONDS, Batches
+from storage.redis.batches import IDEMPOTENCY_SECONDS, Batches, idempotency_entry
 from storage.redis.connection import DUE, messages_of, pairs, record_key, rows, store_errors
 from storage.redis.shards import MOST_EXCUSED, shards_key
 from storage.redis.upkeep import LONGEST_WAIT_SECONDS
@@ -124,7 +123,7 @@ class JobStore(Batches):
         home = f"tenant:{checked_tenant(tenant)}"
         keys = [record_key(job_id), DUE, f"{home}:sequence"]
         if idempotency_key is not None:
-            keys.append(_idempotency_entry(tenant, idempotency_key))
+            keys.append(idempotency_entry(tenant, idempotency_key))
         asked = job.model_dump_json(by_alias=True), job.timeout_seconds, self._queued_grace
         known = fingerprint or "", IDEMPOTENCY_SECONDS
         bounds = ("" if most is None else most for most in (most_open, most_open_of_tenant))
@@ -146,7 +145,7 @@ class JobStore(Batches):
     def remembers(self, tenant: str, idempotency_key: str) -> bool:
         """Return whether a job was recorded under this key, and is still there."""
         with store_errors():
-            job_id = self._client.hget(_idempotency_entry(tenant, idempotency_key), "job")
+            job_id = self._client.hget(idempotency_entry(tenant, idempotency_key), "job")
             return job_id is not None and self._client.hexists(record_key(str(job_id)), "state")
 
     def ended(self, job_ids: Sequence[str]) -> frozenset[str]:
@@ -315,12 +314,6 @@ class JobStore(Batches):
             return None
         fields = pairs(self._run("fetch", [record_key(job_id)], tenant))
         return _present(fields) if fields else None
-
-
-def _idempotency_entry(tenant: str, key: str) -> str:
-    # The key is the caller's free text, of any length; hence the hash.
-    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"idem:{tenant}:{digest}"
 
 
 def _present(fields: Mapping[str, str]) -> Mapping[str, str]:
