@@ -17,8 +17,11 @@ from service.web.plots.plot import SERIES, Axis, Layers, Plot, PlotGroup
 from service.web.result_view import Figure, ResultView, data_in_words
 from service.web.tables import Table
 
-SPREAD = 0.12
-"""Distance between the groups of one ratio in the plot."""
+SPREAD = 0.8
+"""Share of the distance between two rows of the plot over which the groups are spread."""
+
+MARGIN = 0.05
+"""Share of the ratios' range that is left free on both sides of them."""
 
 
 def comparison_view(result: ComparisonResult) -> ResultView:
@@ -76,12 +79,16 @@ def _plots(result: ComparisonResult) -> Iterator[Plot]:
     ends = [
         e for _, ratios in rows for r in ratios for e in (*(r.ci or ()), r.value) if e is not None
     ]
-    log = min(ends) > 0 and max(ends) > 10 * min(ends)
+    low, high = min(1.0, *ends), max(1.0, *ends)
+    log = low > 0 and high > 5 * low
+    margin = (high / low) ** MARGIN if log else MARGIN * (high - low)
+    reach = (low / margin, high * margin) if log else (low - margin, high + margin)
     layers = Layers(log=log)
-    layers.rule(y=1.0)
-    level = percent(result.confidence)
+    layers.rule(x=1.0)
+    level, spread = percent(result.confidence), SPREAD / max(4, len(further))
+    rows.reverse()  # The first row is the highest.
     for number, group in enumerate(further):
-        shift = SPREAD * (number - (len(further) - 1) / 2)
+        shift = spread * ((len(further) - 1) / 2 - number)
         x: list[float] = []
         y: list[float | None] = []
         places: list[float] = []
@@ -90,16 +97,16 @@ def _plots(result: ComparisonResult) -> Iterator[Plot]:
             found = next((r for r in ratios if r.group == group and r.value is not None), None)
             if found is None:
                 continue
-            low, high = found.ci or (None, None)
-            x += [row + shift] * 3
-            y += [low, high, None]
+            if found.ci is not None:
+                x += [*(end for end in found.ci if end is not None), 0.0]
+                y += [*(row + shift for end in found.ci if end is not None), None]
             places.append(row + shift)
             values.append(found.value)
         style = SERIES[number % len(SERIES)]
         layers.line(f"{group}, {level} confidence interval", x, y, style)
-        layers.dots(group, places, values, None, style)
-    up = Axis(f"ratio to {result.reference}", log=log)
-    across = Axis("", ticks=tuple(name for name, _ in rows), range=(-0.5, len(rows) - 0.5))
+        layers.dots(group, values, places, None, style)
+    across = Axis(f"ratio to {result.reference}", log=log, range=reach)
+    up = Axis("quantity", ticks=tuple(name for name, _ in rows), range=(-0.5, len(rows) - 0.5))
     said = f"Ratio of each coefficient and time to that in {result.reference}; 1 if equal."
     title = f"Ratios to {result.reference}"
     yield Plot("ratios", title, across, up, layers.made, said, wide=True)
@@ -120,7 +127,8 @@ def _tests(result: ComparisonResult) -> Table:
                 name,
                 "yes" if component.differs else "no",
                 _p(component.p_value),
-                f"χ² = {plain(component.statistic, 3)}, {component.degrees} degrees of freedom",
+                f"χ² = {plain(component.statistic, 3)}, {component.degrees} "
+                f"{'degree' if component.degrees == 1 else 'degrees'} of freedom",
                 "–" if permuted is None else _p(permuted),
             )
         )

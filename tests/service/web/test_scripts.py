@@ -200,6 +200,11 @@ MOMENTS = """({ simulated }) => {
 }"""
 
 
+def test_an_axis_of_rows_names_those_that_are_seen() -> None:
+    found = answers("({ namedTicks }) => namedTicks(['a', 'b', 'c'], 0.5, 2.4)", "plots/ticks.js")
+    assert found == {"values": [1, 2], "texts": ["b", "c"]}
+
+
 def test_a_simulated_path_has_the_model_s_distribution_and_memory() -> None:
     # dx = −x dt + √2 dW: variance 1, correlation e⁻ᵗ; 4000 relaxation times leave a standard error
     # of √(2/4000) in each of them, and the scheme's step of 0.02 one hundredth in the variance.

@@ -1,6 +1,6 @@
 // Figures of a document: each is drawn by uPlot's axes and our layers.
 import { paintLayers, paletteOf } from './layers.js';
-import { extent, extentWithin, labelOf, named, ticksOf } from './whole.js';
+import { extent, extentWithin, heightOfRows, labelOf, named, ticksOf } from './whole.js';
 import { add } from './elements.js';
 import { said } from './readout.js';
 import { tools } from './saving.js';
@@ -36,7 +36,7 @@ function draw(figure) {
   readout.setAttribute('aria-hidden', 'true');
   canvas.after(readout);
   const small = () => canvas.clientWidth < 420;
-  const height = () => Math.round(plot.square ? Math.min(460, Math.max(300, 0.86 * canvas.clientWidth)) : plot.wide || figure.closest('.record') ? 240 : small() ? 250 : 290);
+  const height = () => heightOfRows(plot) ?? Math.round(plot.square ? Math.min(460, Math.max(300, 0.86 * canvas.clientWidth)) : plot.wide || figure.closest('.record') ? 240 : small() ? 250 : 290);
   const font = '12px system-ui, sans-serif';
   const axis = (name, range, more) => ({
     stroke: () => palette.muted,

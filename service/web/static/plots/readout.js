@@ -1,16 +1,31 @@
 // What a figure says under the pointer.
 import { short } from './ticks.js';
+import { isNamed } from './whole.js';
 
 /** The numbers there. */
 export function said(plot, u) {
   if (u.cursor.left === undefined || u.cursor.left < 0) return '';
   const x = u.posToVal(u.cursor.left, 'x'), y = u.posToVal(u.cursor.top, 'y'), parts = [`${shortOf(plot.x)} ${short(x)}`];
+  if (isNamed(plot.y)) return saidOfRow(plot, Math.round(y));
   if (plot.square) parts.push(`${shortOf(plot.y)} ${short(y)}`);
   for (const layer of plot.layers) {
     const [value, low, high] = valueOf(layer, plot, x, y);
     if (value === undefined || value === null || layer.thin) continue;
     const known = low !== undefined && low !== null && high !== null;
     parts.push(`${briefly(layer.name)} ${short(value)}${known ? ` (${short(low)} to ${short(high)})` : ''}`);
+  }
+  return parts.join(' · ');
+}
+
+/** A row's name, and what its points and the intervals around them are. */
+function saidOfRow(plot, row) {
+  const here = (layer) => layer.x.filter((_, i) => layer.y[i] !== null && Math.round(layer.y[i]) === row);
+  const parts = [plot.y.ticks[row] ?? ''];
+  for (const layer of plot.layers) {
+    if (layer.kind !== 'dots') continue;
+    const interval = plot.layers.find((other) => other.kind === 'line' && other.style === layer.style);
+    const [value] = here(layer), ends = interval ? here(interval).filter((v) => v !== null) : [];
+    if (value !== undefined) parts.push(`${layer.name} ${short(value)}${ends.length ? ` (${short(Math.min(...ends))} to ${short(Math.max(...ends))})` : ''}`);
   }
   return parts.join(' · ');
 }

@@ -1,6 +1,6 @@
 // The numbers of a figure as rows: what is saved as CSV, and shown as a table.
 import { short } from './ticks.js';
-import { labelOf } from './whole.js';
+import { isNamed, labelOf } from './whole.js';
 import { add } from './elements.js';
 
 /** Rows of a layer: name, x, y, and what is below and above. */
@@ -31,13 +31,19 @@ function heatRows(layer) {
 }
 
 function headings(plot) {
-  return plot.square ? ['', labelOf(plot.x), labelOf(plot.y), 'value or first component', 'second component', 'low', 'high'] : ['', labelOf(plot.x), labelOf({ label: plot.title, unit: plot.y.unit }), 'low', 'high'];
+  return plot.square ? ['', labelOf(plot.x), labelOf(plot.y), 'value or first component', 'second component', 'low', 'high'] : ['', labelOf(plot.x), isNamed(plot.y) ? plot.y.label : labelOf({ label: plot.title, unit: plot.y.unit }), 'low', 'high'];
+}
+
+/** Rows of layers, with names in place of numbers along y where it has some. */
+function rowsOfAll(plot, layers) {
+  const row = (v) => (isNamed(plot.y) && typeof v === 'number' ? plot.y.ticks[Math.round(v)] : v);
+  return layers.flatMap(rowsOf).map(([name, x, y, ...more]) => [name, x, row(y), ...more]);
 }
 
 /** All of them. */
 export function csvOf(plot) {
   const quoted = (v) => (typeof v === 'string' && /[",\n]/.test(v) ? `"${v.replaceAll('"', '""')}"` : v === null ? '' : String(v));
-  return [headings(plot), ...plot.layers.flatMap(rowsOf)].map((row) => row.map(quoted).join(',')).join('\n') + '\n';
+  return [headings(plot), ...rowsOfAll(plot, plot.layers)].map((row) => row.map(quoted).join(',')).join('\n') + '\n';
 }
 
 /** A table below the figure; of a map there are too many. */
@@ -47,7 +53,7 @@ export function tabulate(figure, plot) {
   scroll.setAttribute('role', 'region');
   scroll.setAttribute('aria-label', `Numbers of the plot ${plot.title}`);
   const table = add(scroll, 'table'), head = add(add(table, 'thead'), 'tr'), body = add(table, 'tbody');
-  const rows = plot.layers.filter((layer) => layer.kind !== 'heat').flatMap(rowsOf).slice(0, 2000);
+  const rows = rowsOfAll(plot, plot.layers.filter((layer) => layer.kind !== 'heat')).slice(0, 2000);
   for (const heading of headings(plot).slice(0, rows[0]?.length)) add(head, 'th', '', heading || 'what').scope = 'col';
   for (const row of rows) {
     const line = add(body, 'tr');

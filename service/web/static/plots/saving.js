@@ -1,7 +1,7 @@
 // A figure's buttons: save it as PNG, SVG or CSV, or show its numbers.
 import { SvgPen } from './pens.js';
 import { paletteOf } from './layers.js';
-import { drawWhole } from './whole.js';
+import { drawWhole, heightOfRows, named } from './whole.js';
 import { add } from './elements.js';
 import { csvOf, tabulate } from './rows.js';
 
@@ -41,7 +41,9 @@ function onPaper(figure) {
 }
 
 function sizeOf(plot) {
-  return plot.square ? [560, 540] : [720, 440];
+  if (plot.square) return [560, 540];
+  const rows = heightOfRows(plot);
+  return [720, rows ? rows + 90 + 16 * named(plot).length : 440];
 }
 
 function svgOf(figure, plot) {

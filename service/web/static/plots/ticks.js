@@ -34,6 +34,12 @@ export function logTicks(low, high, most) {
   return { values, texts };
 }
 
+/** Names of the rows 0, 1, 2, … → {values, texts} */
+export function namedTicks(names, low, high) {
+  const values = [...names.keys()].filter((row) => low <= row && row <= high);
+  return { values, texts: values.map((row) => names[row]) };
+}
+
 /** A number in a few digits, as under the pointer. */
 export function short(v) {
   if (v === null || v === undefined || !Number.isFinite(v)) return '–';

@@ -1,5 +1,5 @@
 // A plot with its axes, title and legend on one sheet: what is saved as PNG and SVG.
-import { linearTicks, logTicks } from './ticks.js';
+import { linearTicks, logTicks, namedTicks } from './ticks.js';
 import { paintLayers } from './layers.js';
 
 /** Smallest and largest number along an axis, `x` or `y`. */
@@ -46,7 +46,18 @@ export function scaleOf(axis, [low, high]) {
 }
 
 export function ticksOf(axis, [low, high], most) {
+  if (isNamed(axis)) return namedTicks(axis.ticks, low, high);
   return axis.log ? logTicks(low, high, most) : linearTicks(low, high, most);
+}
+
+/** Whether an axis has rows with names rather than numbers. */
+export function isNamed(axis) {
+  return axis.ticks?.length > 0;
+}
+
+/** Height of a plot whose vertical axis has rows with names; undefined for others. */
+export function heightOfRows(plot) {
+  return isNamed(plot.y) ? 80 + 36 * plot.y.ticks.length : undefined;
 }
 
 export function labelOf(axis) {
@@ -64,7 +75,8 @@ export function drawWhole(plot, pen, width, height, palette, unit = 1) {
   const px = (v) => v * unit, legend = named(plot);
   const xr = extent(plot, 'x'), yr = extent(plot, 'y'), toX = scaleOf(plot.x, xr), toY = scaleOf(plot.y, yr);
   const rows = legend.length > 1 ? legend.length : 0;
-  const box = { left: px(64), top: px(40), width: width - px(84), height: height - px(90 + 16 * rows), unit };
+  const left = isNamed(plot.y) ? 16 + 6 * Math.max(...plot.y.ticks.map((name) => name.length)) : 64;
+  const box = { left: px(left), top: px(40), width: width - px(left + 20), height: height - px(90 + 16 * rows), unit };
   const at = { ...box, x: (v) => box.left + toX(v) * box.width, y: (v) => box.top + (1 - toY(v)) * box.height };
   pen.fillStyle = palette.paper;
   pen.beginPath();
