@@ -128,6 +128,8 @@ class ComparisonJob(DataJob):
             return self
         if len(self.groups) < 2:
             raise ValueError("groups: a comparison needs two groups or more")
+        if not all(name.isprintable() for name in self.groups):
+            raise ValueError("groups: the name of a group has a character that cannot be printed")
         if self.dataset is not None or self.data is not None:
             raise ValueError("groups: give `groups`, or one `dataset` that has groups, not both")
         ids = self.dataset_ids

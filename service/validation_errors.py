@@ -28,6 +28,13 @@ _WORDS = {
     "union_tag_not_found": f"`kind` is required: {_ANY_KIND}",
 }
 
+_LIMITS = {
+    "too_short": ("least", "min_length", "item"),
+    "too_long": ("most", "max_length", "item"),
+    "string_too_short": ("least", "min_length", "character"),
+    "string_too_long": ("most", "max_length", "character"),
+}
+
 _Place = tuple[str | int, ...]
 
 
@@ -70,9 +77,20 @@ def parameter_faults(findings: Sequence[Any]) -> tuple[ProblemError, ...]:
 def _words(finding: Any) -> str:
     if finding["type"] == "literal_error":
         return "must be " + str(finding["ctx"]["expected"])
+    if (limits := _limits(finding)) is not None:
+        return limits
     message = str(_WORDS.get(finding["type"], finding["msg"]))[:300].removeprefix("Value error, ")
     theirs = "Input should be"
     return "must be" + message.removeprefix(theirs) if message.startswith(theirs) else message
+
+
+def _limits(finding: Any) -> str | None:
+    """Say how many items or characters are allowed; None where their number is not at fault."""
+    if finding["type"] not in _LIMITS:
+        return None
+    bound, name, noun = _LIMITS[finding["type"]]
+    number = finding["ctx"][name]
+    return f"must have at {bound} {number} {noun}{'' if number == 1 else 's'}"
 
 
 def _of_the_best_alternative(error: ValidationError, given: Any) -> list[tuple[_Place, Any]]:

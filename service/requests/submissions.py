@@ -157,9 +157,8 @@ async def _resolved(
     sources = [name for name, source in given_data if source is not None]
     if len(sources) != 1:
         found = f"found {' and '.join(sources)}" if sources else "found none"
-        raise _fault(
-            "#/dataset", f"give the data once: `dataset`, `data` or a `file` part; {found}"
-        )
+        ways = "`groups`, `dataset`" if isinstance(job, ComparisonJob) else "`dataset`"
+        raise _fault("#/dataset", f"give the data once: {ways}, `data` or a `file` part; {found}")
     if job.dataset_ids:
         if layout is not None:
             raise _fault(

@@ -99,6 +99,16 @@ def test_what_cannot_be_compared_is_refused(
     assert "has the variables pressure, and the first dataset height" in detail
     assert refused(groups={"a": [control], "b/c": ["ds_none"]})[0] == "#/groups/b~1c/0"
     assert "needs two groups" in refused(groups={"a": [control]})[1]
+    assert "`groups`, `dataset`" in refused(groups={})[1]
+    assert refused(groups={"a": [control], "b": []}) == (
+        "#/groups/b",
+        "must have at least 1 item",
+    )
+    many = {f"g{k}": [control] for k in range(30)}
+    assert refused(groups=many) == ("#/groups", "must have at most 20 items")
+    long = "x" * 61
+    assert refused(groups={long: [control], "b": [control]})[1] == "must have at most 60 characters"
+    assert "cannot be printed" in refused(groups={"a\n": [control], "b": [other]})[1]
     assert "is there twice" in refused(groups={"a": [control], "b": [control]})[1]
     assert "'c' is no group" in refused(groups=pair, reference="c")[1]
     assert "not both" in refused(groups=pair, dataset=control)[1]

@@ -25,7 +25,7 @@ class ConstantData(IdentificationError):
 
 
 class ValuesOutOfRange(IdentificationError):
-    """The state is so large, or varies so little, that its powers are no doubles."""
+    """The state is so large, or varies so little, that its powers cannot be computed with."""
 
     code = "values-out-of-range"
 

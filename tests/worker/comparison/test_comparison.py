@@ -9,7 +9,7 @@ from worker.analysis import AnalysisSettings
 from worker.comparison.comparison import Comparison, compare
 from worker.comparison.permutations import arrangements
 from worker.identification.data.trajectories import Trajectories, from_arrays
-from worker.identification.errors import SecondOrderDynamics, TooFewSamples
+from worker.identification.errors import SecondOrderDynamics, TooFewSamples, ValuesOutOfRange
 from worker.identification.estimation.setup import ComponentTerms, Settings
 
 FIT = AnalysisSettings(model_only=True)
@@ -97,6 +97,16 @@ def test_what_a_group_cannot_answer_names_the_group() -> None:
     smooth = np.cumsum(good.states[:, 0]) * DT
     with pytest.raises(SecondOrderDynamics, match=r"Group inert: .*first order"):
         compared({"good": good, "inert": from_arrays([smooth], DT)})
+
+
+@pytest.mark.parametrize(("unit", "level"), [(1e-4, 0.0), (1e6, 0.0), (1.0, 100.0)])
+def test_groups_in_other_units_or_far_apart_are_refused(unit: float, level: float) -> None:
+    one, other = relaxing(1, [1.0]), relaxing(2, [1.0])
+    moved = from_arrays([unit * other.states[:, 0] + level], DT)
+    with pytest.raises(ValuesOutOfRange, match=r"Group (a|b): x lies between .* told apart"):
+        compared({"a": one, "b": moved})
+    near = from_arrays([2 * other.states[:, 0] + 5.0], DT)
+    assert compared({"a": one, "b": near}).components["x"].terms == ("1", "x")
 
 
 def test_few_trajectories_are_not_permuted() -> None:
