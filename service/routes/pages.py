@@ -10,6 +10,7 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
+from contract.batches import MOST_RECORDS
 from contract.datasets import Dataset, DatasetPreview
 from contract.jobs import DataJob
 from contract.kinds import KINDS, RESULT
@@ -24,7 +25,14 @@ from service.routes.datasets import known_dataset, previewed
 from service.web.forms import analysis_fields, layout_fields
 from service.web.glossary import glossary
 from service.web.site import PAGE_POLICY, assets, rendered
-from service.web.views import Finished, dataset_view, report, result_view, side_by_side_view
+from service.web.views import (
+    Finished,
+    dataset_view,
+    report,
+    result_view,
+    side_by_side_view,
+    together_view,
+)
 from service.web.words import words
 
 router = APIRouter(include_in_schema=False)
@@ -127,6 +135,18 @@ def dataset_in_symbols(dataset: Dataset, preview: DatasetPreview) -> tuple[Datas
         made.model_copy(update={"report": report}),
         DatasetPreview.model_validate(in_symbols(preview.model_dump(mode="json"), symbols)),
     )
+
+
+@router.get("/pages/datasets")
+def datasets(
+    request: Request,
+    context: Context,
+    tenant: Tenant,
+    ids: Annotated[list[str], Query(alias="id", min_length=2, max_length=MOST_RECORDS)],
+) -> Response:
+    """Show several datasets and the form of a job on all of them."""
+    found = [known_dataset(context, tenant, dataset_id) for dataset_id in ids]
+    return _piece(request, together_view(found))
 
 
 @router.get("/pages/jobs/{job_id}")

@@ -1,6 +1,7 @@
 """Forms made from the documents' JSON Schemas: label, meaning and allowed values of each field."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -160,7 +161,7 @@ def _kind_form(kind: JobKind) -> KindForm:
     ]
     if "variants" in kind.job.model_fields:
         own += [_swept(f) for path in SWEPT for f in of_kind if f.path == path]
-    title = (kind.job.__doc__ or kind.name).split(".")[0]
+    title = re.split(r"[.:]", kind.job.__doc__ or kind.name)[0]
     return KindForm(kind.name, title, tuple(own), "analysis" in kind.job.model_fields)
 
 

@@ -69,6 +69,33 @@ def dataset_view(dataset: Dataset, preview: DatasetPreview) -> str:
         name=dataset.label or "",
         trajectories=dataset.report.n_trajectories,
         most_records=MOST_RECORDS,
+        datasets=(),
+        heading="Identify the equation",
+    )
+
+
+def together_view(datasets: Sequence[Dataset]) -> str:
+    """Show several datasets, and the form of a job on all of them.
+
+    A job of one dataset that is chosen becomes a batch, with a model for each.
+    """
+    report = datasets[0].report
+    basic, groups = job_fields(
+        {variable_name(j): v.symbol for j, v in enumerate(report.variables)},
+        {variable.name: variable.symbol for variable in report.inputs},
+    )
+    kinds = {kind.name: kind for kind in kind_forms()}
+    each = replace(kinds["identification"], title="A model of its own for each (a batch)")
+    return rendered(
+        "together.html",
+        datasets=datasets,
+        heading="Compare them, or identify each",
+        basic=basic,
+        groups=groups,
+        kinds=[kinds["comparison"], each],
+        name="",
+        trajectories=0,
+        most_records=0,
     )
 
 

@@ -1,4 +1,4 @@
-"""A batch on the page: started from a dataset of several trajectories, followed, saved, deleted."""
+"""Many records on the page: a batch of them followed, saved and deleted; datasets compared."""
 
 import io
 import zipfile
@@ -65,4 +65,34 @@ def test_a_batch_is_started_followed_saved_and_deleted(visit: Any, tmp_path: Pat
     page.once("dialog", lambda dialog: dialog.accept())
     page.click("#batch-delete")
     expect(page.locator("#batches-status")).to_contain_text("No batches")
+    assert visit.complaints == []
+
+
+def test_chosen_datasets_are_compared_or_identified_each(visit: Any, tmp_path: Path) -> None:
+    page = visit.open()
+    with zipfile.ZipFile(records(tmp_path / "traps.zip")) as archive:
+        names = [archive.extract(f"trap-{number}.csv", tmp_path) for number in (0, 1, 3)]
+    page.set_input_files("#file", names)
+    page.check("#several [value=each]")
+    page.click("#several [type=submit]")
+    rows = page.locator("#datasets tbody tr")
+    for number in (0, 1, 3):
+        rows.filter(has_text=f"trap-{number}.csv").locator("[type=checkbox]").first.check()
+        expect(page.locator("#analyse-together")).to_be_enabled(enabled=number > 0)
+    page.click("#analyse-together")
+    expect(page.locator("#together h1")).to_have_text("3 datasets")
+    assert serious(page) == []
+    page.locator("[data-dataset]").nth(0).fill("2")
+    page.locator("[data-dataset]").nth(1).fill("1")
+    page.locator("[data-dataset]").nth(2).fill("1")
+    page.click("#job-form [type=submit]")
+    expect(page.locator("#result")).to_contain_text("Ratios to 2", timeout=90_000)
+    expect(page.locator("#result")).to_contain_text("in 2")
+    page.go_back()
+    page.select_option("#f-kind", "identification")
+    expect(page.locator("[data-dataset]").first).to_be_hidden()
+    page.fill("#f-name", "each of three")
+    page.click("#job-form [type=submit]")
+    expect(page.locator("#batch-status")).to_have_text("3 records: 3 succeeded", timeout=90_000)
+    expect(page.locator("#batch-title")).to_have_text("each of three")
     assert visit.complaints == []

@@ -4,6 +4,7 @@ import { elapsedInWords, inWords } from './clock.js';
 import { layoutOf, offerPeriods, showWords } from './columns.js';
 import { followBatch, listBatches } from './batches.js';
 import { clearFaults, FieldFault, fill, kept, read, showFaults, termsOf } from './form.js';
+import { bindJobForm, startBatch } from './job_form.js';
 import { listDatasets, listJobs, ofOneModel } from './lists.js';
 import { onPage } from './words.js';
 import { followLinks } from './plots/elements.js';
@@ -12,7 +13,7 @@ import { save } from './plots/saving.js';
 import { zipOf } from './zip.js';
 
 const by = (id) => document.getElementById(id);
-const views = ['new', 'model', 'data', 'datasets', 'job', 'jobs', 'batches', 'batch', 'compare'];
+const views = ['new', 'model', 'data', 'together', 'datasets', 'job', 'jobs', 'batches', 'batch', 'compare'];
 let leaving = new AbortController(), started = false;
 
 // ---- where we are
@@ -24,6 +25,7 @@ async function show() {
   clearProblem(by('message'));
   try {
     if (place === 'datasets' && ids[0]) await showData(ids[0], signal, { like: ids[1] });
+    else if (place === 'together' && ids[1]) await showTogether(ids, signal);
     else if (place === 'datasets') await showDatasets(signal);
     else if (place === 'model') showModel();
     else if (place === 'jobs' && ids[0]) await showJob(ids[0], signal);
@@ -47,10 +49,10 @@ async function show() {
 function reveal(view, title, inPlace = false) {
   for (const name of views) by(`view-${name}`).hidden = name !== view;
   // What is not seen is not kept: plots take memory, and their names must be unique.
-  for (const [name, filled] of [['data', 'data'], ['job', 'result'], ['compare', 'comparison']]) if (name !== view) by(filled).replaceChildren();
+  for (const [name, filled] of [['data', 'data'], ['together', 'together'], ['job', 'result'], ['compare', 'comparison']]) if (name !== view) by(filled).replaceChildren();
   document.title = `${title} – Itoscope`;
   for (const link of document.querySelectorAll('nav a')) {
-    const here = link.getAttribute('href') === ({ new: '#/', model: '#/', data: '#/datasets', datasets: '#/datasets' }[view] ?? '#/jobs');
+    const here = link.getAttribute('href') === ({ new: '#/', model: '#/', data: '#/datasets', together: '#/datasets', datasets: '#/datasets' }[view] ?? '#/jobs');
     here ? link.setAttribute('aria-current', 'page') : link.removeAttribute('aria-current');
   }
   if (inPlace) return;
@@ -182,17 +184,9 @@ async function showData(id, signal, { like, restore } = {}) {
   by('data').innerHTML = piece;
   reveal('data', by('data').querySelector('h1').textContent, Boolean(restore));
   drawAll(by('data'));
-  const form = by('job-form');
+  const form = by('job-form'), kind = by('f-kind');
   // Only datasets of several trajectories have it.
   const each = by('f-each');
-  const kind = by('f-kind'), alone = by('f-analysis-model_only'), drawn = by('f-analysis-eigenfunctions');
-  const choose = () => {
-    for (const part of form.querySelectorAll('[data-for]')) part.hidden = part.dataset.for !== kind.value;
-    const analysis = kind.selectedOptions[0].dataset.analysis === 'true';
-    for (const field of form.querySelectorAll('[data-field^="analysis/"]')) field.toggleAttribute('hidden', !analysis);
-    // The page asks for eigenfunctions to draw them; a fit alone has none.
-    drawn.disabled = alone.checked;
-  };
   // A job on some trajectories alone is changed as such.
   let chosen = {};
   const showChosen = (trajectories) => {
@@ -208,52 +202,47 @@ async function showData(id, signal, { like, restore } = {}) {
     fill(form, earlier.request);
     by('f-name').value = earlier.labels.name ?? by('f-name').value;
   }
-  for (const input of [kind, alone]) input.addEventListener('change', choose);
-  choose();
   offerPeriods(by('data'), form);
   showWords(by('layout-form'));
   by('layout-form').addEventListener('submit', (event) => {
     event.preventDefault();
     readAgain(id, by('layout-form'), form, signal);
   });
-  // Kept, not looked up later: whoever has left meanwhile has another view, in which there is none.
-  const estimated = by('estimate');
-  let waiting;
-  const estimate = async () => {
-    try {
-      const { estimated_seconds: seconds } = await post('/v1/jobs/validate', job(), { signal });
-      estimated.textContent = `Estimated time: ${inWords(seconds)}.`;
-      clearFaults(form);
-    } catch (error) {
-      estimated.textContent = '';
-      if (error.errors || error instanceof FieldFault) estimated.textContent = 'Some values need correction.';
-    }
-  };
-  form.addEventListener('input', () => { clearTimeout(waiting); waiting = setTimeout(estimate, 400); });
-  form.addEventListener('submit', async (event) => {
-    event.preventDefault();
-    clearTimeout(waiting);
-    clearProblem(by('form-problem'));
-    const button = form.querySelector('[type=submit]'), place = by('form-problem');
-    button.disabled = true;
-    try {
-      const headers = { 'Idempotency-Key': crypto.randomUUID?.() ?? String(Math.random()) };
-      if (each?.checked) {
-        const { dataset, ...template } = job(), label = by('f-name').value.trim();
-        const batch = await post('/v1/batches', { dataset, job: template, ...(label ? { label: label.slice(0, 200) } : {}) }, { headers });
-        location.hash = `#/batches/${batch.id}`;
-        return;
-      }
-      const record = await post('/v1/jobs', job(), { headers });
-      location.hash = `#/jobs/${record.id}`;
-    } catch (error) {
-      if (!(error instanceof Problem) && !(error instanceof FieldFault)) throw error;
-      if (!showFaults(form, error)) explain(place, error);
-    } finally {
-      button.disabled = false;
-    }
+  await bindJobForm(form, {
+    signal,
+    job,
+    start: async (made, headers) => {
+      if (!each?.checked) return `#/jobs/${(await post('/v1/jobs', made, { headers })).id}`;
+      const { dataset, ...template } = made;
+      return startBatch({ dataset }, template, headers);
+    },
+    explain: (error) => explain(by('form-problem'), error),
   });
-  await estimate();
+}
+
+/** Several datasets, and the form of a job on all of them. */
+async function showTogether(ids, signal) {
+  by('together').innerHTML = await html(`/pages/datasets?${new URLSearchParams(ids.map((id) => ['id', id]))}`, { signal });
+  reveal('together', `${ids.length} datasets`);
+  const form = by('job-form'), name = by('f-name'), each = () => by('f-kind').value === 'identification';
+  const groups = () => {
+    const made = {}, inputs = [...form.querySelectorAll('[data-dataset]')];
+    for (const { value, dataset } of inputs) (made[value.trim()] ??= []).push(dataset.dataset);
+    // Names that are numbers do not stay in their order.
+    return { groups: made, reference: inputs[0].value.trim() };
+  };
+  const job = () => ({
+    kind: by('f-kind').value,
+    ...(name.value.trim() ? { labels: { name: name.value.trim() } } : {}),
+    ...(each() ? { dataset: ids[0] } : groups()),
+    ...read(form),
+  });
+  await bindJobForm(form, {
+    signal,
+    job,
+    start: async ({ dataset, ...made }, headers) => (each() ? startBatch({ datasets: ids }, made, headers) : `#/jobs/${(await post('/v1/jobs', made, { headers })).id}`),
+    explain: (error) => explain(by('form-problem'), error),
+  });
 }
 
 /** The same file under the layout of the form: its preview takes the place of the one that is shown. */

@@ -39,7 +39,8 @@ export async function listJobs(signal, explain) {
   };
   const safely = (anew) => load(anew).catch((error) => { if (error.name !== 'AbortError') explain(error); });
   by('filters').onsubmit = (event) => event.preventDefault();
-  by('filters').onchange = () => safely(true);
+  // Boxes that were checked meanwhile would be lost if the same list came twice.
+  by('filters').onchange = () => { clearTimeout(waiting); safely(true); };
   by('filter-name').oninput = () => { clearTimeout(waiting); waiting = setTimeout(() => safely(true), 250); };
   by('more').onclick = () => safely(false);
   by('compare').onclick = () => { location.hash = `#/compare/${marked().join('/')}`; };
@@ -101,7 +102,13 @@ export async function listDatasets(signal, explain) {
     cursor = next;
     by('more-datasets').hidden = !next;
     counted(body, next);
+    ready();
   };
+  const marked = () => [...body.querySelectorAll('input:checked')].map((box) => box.value);
+  const ready = () => { by('analyse-together').disabled = marked().length < 2; };
+  body.onchange = ready;
+  // Rows are newest first; groups and batches begin with what was uploaded first.
+  by('analyse-together').onclick = () => { location.hash = `#/together/${marked().reverse().join('/')}`; };
   by('more-datasets').onclick = () => load().catch((error) => { if (error.name !== 'AbortError') explain(error); });
   body.replaceChildren();
   await load();
@@ -114,6 +121,11 @@ function counted(body, next) {
 
 function datasetRow(dataset, explain) {
   const row = document.createElement('tr'), { report } = dataset, name = dataset.label ?? dataset.id;
+  const box = document.createElement('input');
+  box.type = 'checkbox';
+  box.value = dataset.id;
+  box.setAttribute('aria-label', `Choose ${name}, ${dataset.id}`);
+  add(row, 'td').append(box);
   add(add(row, 'td'), 'a', '', name).href = `#/datasets/${dataset.id}`;
   add(row, 'td', '', report.variables.map((variable) => variable.symbol).join(', '));
   add(row, 'td', '', `${report.n_samples}${report.n_trajectories > 1 ? ` in ${report.n_trajectories} trajectories` : ''}`);
