@@ -243,9 +243,11 @@ class ComparedComponent(Document):
     """A component of the drift or of the diffusion in all groups."""
 
     differs: bool
-    """True if the p-value is at most 1 minus the confidence level."""
+    """True if the adjusted p-value is at most 1 minus the confidence level."""
     p_value: float
     """Probability of larger differences if all coefficients are equal in all groups."""
+    adjusted_p_value: float
+    """The p-value adjusted for the number of components (Holm)."""
     statistic: float
     """Statistic of this test, χ² with `degrees` degrees of freedom."""
     degrees: int
@@ -261,13 +263,16 @@ class ComparedComponent(Document):
 class ComparedQuantity(Document):
     """A quantity derived from the model of each group."""
 
-    quantity: Literal["relaxation-time", "passage-time", "mean", "variance"]
-    """What it is: the slowest relaxation time [time], the mean of a first-passage time [time],
-    mean [state] or variance [state²] of the stationary distribution."""
+    quantity: Literal[
+        "relaxation-time", "period", "passage-time", "mean", "variance", "mean-velocity"
+    ]
+    """What it is: the slowest relaxation time [time], the period of oscillation of that mode
+    [time], the mean of a first-passage time [time], mean [state] or variance [state²] of the
+    stationary distribution, mean velocity of an angle [state/time]."""
     name: str
     """Words for it, in the variables' symbols."""
     variable: str | None = None
-    """Variable of a mean or a variance, by standard name."""
+    """Variable of a mean, a variance or a mean velocity, by standard name."""
     from_: Annotated[Place | None, Field(alias="from")] = None
     """Start of a passage; between wells, the well of the reference [state]."""
     to: Place | None = None
@@ -275,7 +280,7 @@ class ComparedQuantity(Document):
     values: GroupEstimates
     """Value in each group that has it, with its confidence interval."""
     contrast: Literal["ratio", "difference"]
-    """Kind of `contrasts`: ratios of positive quantities, differences of means."""
+    """Kind of `contrasts`: ratios of positive quantities, differences of means and velocities."""
     contrasts: GroupEstimates
     """Ratio or difference of each further group to the first of `values`."""
     p_value: float

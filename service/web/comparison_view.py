@@ -127,6 +127,7 @@ def _tests(result: ComparisonResult) -> Table:
                 name,
                 "yes" if component.differs else "no",
                 _p(component.p_value),
+                _p(component.adjusted_p_value),
                 f"χ² = {plain(component.statistic, 3)}, {component.degrees} "
                 f"{'degree' if component.degrees == 1 else 'degrees'} of freedom",
                 "–" if permuted is None else _p(permuted),
@@ -134,7 +135,9 @@ def _tests(result: ComparisonResult) -> Table:
         )
     n = result.permutations.n_permutations
     note = result.permutations.reason or f"{count(n)} permutations of the groups' labels."
-    headings = ("component", "differs", "p-value", "test", "p-value by permuted labels")
+    headings = (
+        "component", "differs", "p-value", "adjusted", "test", "p-value by permuted labels",
+    )  # fmt: skip
     return Table("tests", "What differs", headings, tuple(rows), note)
 
 

@@ -38,6 +38,9 @@ NARROWEST = 1000.0
 """Largest ratio of the width of all groups to a group's own. Coefficients of x − x³ were right to
 10⁻⁴ at 1000, wrong by 4 % at 2000, and not found at 3000."""
 
+SIGNED = ("mean", "mean-velocity")
+"""Quantities that are compared by their differences; all others are positive."""
+
 FARTHEST = 25.0
 """Largest distance of a group from the middle of all, in its own half-widths. x − x³ about another
 level was found at 21, and at 42 its cubic term was lost."""
@@ -49,12 +52,15 @@ class ComparedComponent:
 
     terms       names of its terms that are present
     found       coefficients of each group and of all together, in the data's units
-    adjusted    p-value of each present term, adjusted by Holm for the terms of all components
+    adjusted    p-value that all its coefficients are equal, adjusted by Holm for the number of
+                components
+    by_term     p-value of each present term, adjusted by Holm for the terms of all components
     """
 
     terms: tuple[str, ...]
     found: JointComponent
-    adjusted: tuple[float, ...] = ()
+    adjusted: float = 1.0
+    by_term: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -260,9 +266,12 @@ def _joint(
         kept = [j for j, k in enumerate(terms) if library.names[k] in constraint.required]
         joint = joint_component(library.term_rows[terms], estimates, kept)
         out[key] = ComparedComponent(tuple(library.names[terms[k]] for k in joint.present), joint)
-    adjusted = iter(holm([test.p_value for c in out.values() for test in c.found.by_term]))
+    by_term = iter(holm([test.p_value for c in out.values() for test in c.found.by_term]))
+    tested = [key for key, c in out.items() if c.terms]
+    whole = dict(zip(tested, holm([out[k].found.equality.p_value for k in tested]), strict=True))
     return {
-        key: replace(c, adjusted=tuple(next(adjusted) for _ in c.terms)) for key, c in out.items()
+        key: replace(c, adjusted=whole.get(key, 1.0), by_term=tuple(next(by_term) for _ in c.terms))
+        for key, c in out.items()
     }
 
 
@@ -308,7 +317,7 @@ def _quantities(
     out = {}
     for what in dict.fromkeys(w for found in by_group.values() for w in found):
         having = {group: found[what] for group, found in by_group.items() if what in found}
-        difference = compared(having, asked.confidence, logarithm=what.kind != "mean")
+        difference = compared(having, asked.confidence, logarithm=what.kind not in SIGNED)
         if difference is not None:
             out[what] = difference
     return out

@@ -14,6 +14,7 @@ from worker.generator.quantities.passages import Passage, SpatialPassage
 from worker.generator.quantities.regions import Place, Region
 
 Floats = NDArray[np.float64]
+Kind = Literal["relaxation-time", "period", "passage-time", "mean", "variance", "mean-velocity"]
 
 
 ROUNDING = 1e-9
@@ -28,10 +29,10 @@ class Quantity:
     number     number of the passage, or of the variable
     wells      whether the passage is one between neighbouring wells
     places     start and target of the passage, in the group that others are compared with
-    variable   name of the variable whose mean or variance it is
+    variable   name of the variable whose mean, variance or mean velocity it is
     """
 
-    kind: Literal["relaxation-time", "passage-time", "mean", "variance"]
+    kind: Kind
     number: int = 0
     wells: bool = False
     places: tuple[Place, Place] | None = None
@@ -134,6 +135,11 @@ def quantities_of(
             found[Quantity("relaxation-time")] = GroupQuantity(
                 1 / float(slowest.real), (1 / rate[1], 1 / rate[0])
             )
+        turning = spread.range("spectrum", "eigenvalues", "im", 0)
+        if turning is not None and slowest.imag and turning[0] * turning[1] > 0:
+            short, long = sorted(2 * np.pi / abs(end) for end in turning)
+            period = 2 * np.pi / abs(float(slowest.imag))
+            found[Quantity("period")] = GroupQuantity(period, (short, long))
     room = "passages" if len(names) == 1 else "between"
     passages, others = _passages(analysed), _passages(like)
     if not _same_wells(passages[n_asked:], others[n_asked:]):
@@ -141,6 +147,7 @@ def quantities_of(
     for i, (passage, other) in enumerate(zip(passages, others, strict=False)):
         quantity = Quantity("passage-time", i, i >= n_asked, (other.start, other.to))
         add(quantity, passage.mean_time.value, room, i, "mean_time")
+    add(Quantity("mean-velocity", variable=names[0]), report.mean_velocity, "mean_velocity")
     stationary = report.stationary
     if stationary is not None:
         for i, name in enumerate(names):

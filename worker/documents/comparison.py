@@ -1,6 +1,6 @@
 """What a comparison found, in sentences: differences first, then what does not differ."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from contract.comparison import (
     ComparedComponent,
@@ -42,7 +42,7 @@ class _Words:
                     yield f"{what} has no terms to compare in any group."
                 continue
             if not component.differs:
-                yield f"{what} does not differ ({p})."
+                yield f"{what} does not differ ({p}{self._by_chance(component)})."
                 continue
             yield f"{what} differs ({p}){self._by_terms(component)}."
             permuted = component.permuted_p_value
@@ -51,6 +51,14 @@ class _Words:
                     f"With labels permuted over trajectories {p_in_words(permuted)}: trajectories "
                     "of one group differ among themselves about as much as the groups do."
                 )
+
+    def _by_chance(self, component: ComparedComponent) -> str:
+        """Say the adjusted p-value where only the number of components makes it large."""
+        if component.p_value > self._level:
+            return ""
+        n = sum(c.degrees > 0 for c in self._result.components.values())
+        adjusted = p_in_words(component.adjusted_p_value).removeprefix("p = ")
+        return f", adjusted for {n} components {adjusted}"
 
     def _by_terms(self, component: ComparedComponent) -> str:
         """Say which coefficients differ, and by how much."""
@@ -91,8 +99,8 @@ class _Words:
         if not found:
             least = p_in_words(min(q.adjusted_p_value for q in compared))
             yield (
-                "No relaxation time, passage time, mean or variance differs (least p adjusted for "
-                f"their number: {least.removeprefix('p = ')})."
+                f"No {_kinds(compared)} differs (least p adjusted for their number: "
+                f"{least.removeprefix('p = ')})."
             )
 
     def _quantity(self, quantity: ComparedQuantity) -> str:
@@ -124,13 +132,23 @@ def quantity_name(
     match quantity.quantity:
         case "relaxation-time":
             return "slowest relaxation time"
+        case "period":
+            return "period of oscillation"
         case "passage-time":
             start, to = _place(quantity.from_), _place(quantity.to)
             where = f"the well near {start} to that near {to}" if wells else f"{start} to {to}"
             return symbols.sentence(f"mean passage time from {where}", periods)
+        case "mean-velocity":
+            return f"mean velocity of {symbols.sentence(str(quantity.variable), periods)}"
         case _:
             name = symbols.sentence(str(quantity.variable), periods)
             return f"stationary {quantity.quantity} of {name}"
+
+
+def _kinds(compared: Sequence[ComparedQuantity]) -> str:
+    """List the kinds of quantities that were compared: `relaxation time, mean or variance`."""
+    kinds = list(dict.fromkeys(q.quantity.replace("-", " ") for q in compared))
+    return " or ".join([", ".join(kinds[:-1]), kinds[-1]] if len(kinds) > 1 else kinds)
 
 
 def _place(place: object) -> str:

@@ -85,7 +85,9 @@ def describe(
     return result.model_copy(update={"summary": summary_of(result, groups.symbols)})
 
 
-_NOTHING = ComparedComponent(differs=False, p_value=1.0, statistic=0.0, degrees=0, terms=())
+_NOTHING = ComparedComponent(
+    differs=False, p_value=1.0, adjusted_p_value=1.0, statistic=0.0, degrees=0, terms=()
+)
 
 
 def _group(name: str, job: ComparisonJob, groups: Groups, found: Comparison) -> ComparedGroup:
@@ -113,8 +115,9 @@ def _component(
 ) -> ComparedComponent:
     test = component.found.equality
     return ComparedComponent(
-        differs=bool(test.degrees) and test.p_value <= 1 - confidence,
+        differs=bool(test.degrees) and component.adjusted <= 1 - confidence,
         p_value=test.p_value,
+        adjusted_p_value=component.adjusted,
         statistic=test.statistic,
         degrees=test.degrees,
         permuted_p_value=permuted,
@@ -156,7 +159,7 @@ def _term(
             around(g, values[g] - values[0], float(np.hypot(errors[g], errors[0]))) for g in further
         ),
         p_value=found.by_term[k].p_value,
-        adjusted_p_value=component.adjusted[k],
+        adjusted_p_value=component.by_term[k],
     )
 
 

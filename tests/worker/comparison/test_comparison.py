@@ -115,3 +115,43 @@ def test_few_trajectories_are_not_permuted() -> None:
     found = compared({"a": relaxing(1, [1.0]), "b": relaxing(2, [1.0])})
     assert found.permuted.p_values == {}
     assert "in only 2 ways" in found.permuted.reason
+
+
+def turning(seed: int, turns: float, n: int = 8000) -> Trajectories:
+    """dX = −X dt + turns J X dt + dW in the plane, by its exact transitions."""
+    generator, decay = np.random.default_rng(seed), np.exp(-DT)
+    cos, sin = decay * np.cos(turns * DT), decay * np.sin(turns * DT)
+    step, x, seen = np.array([[cos, -sin], [sin, cos]]), np.zeros(2), []
+    for kick in generator.normal(0, np.sqrt((1 - decay**2) / 2), (n, 2)):
+        x = step @ x + kick
+        seen.append(x)
+    return from_arrays([np.array(seen)], DT)
+
+
+def test_periods_of_oscillations_are_compared() -> None:
+    groups = {"slow": turning(1, 1.0), "fast": turning(2, 2.0)}
+    settings = Settings(dynamics="first-order", measurement_noise="none")
+    found = compare(groups, settings, AnalysisSettings(), lambda *_: None)
+    (period,) = (q for what, q in found.quantities.items() if what.kind == "period")
+    # The frequency's error is √(2/T) for a rotation that loses its phase at rate 1.
+    errors = np.sqrt(2 / (8000 * DT)) / np.array([1.0, 2.0])
+    log = np.log(period.contrasts["fast"].value / 0.5)
+    assert abs(log) < 4 * np.hypot(*errors)
+    assert period.p_value < 1e-6
+    for name, value in zip(("slow", "fast"), (2 * np.pi, np.pi), strict=True):
+        assert np.log(period.groups[name].value / value) == pytest.approx(0.0, abs=4 * max(errors))
+    assert found.components["x"].adjusted >= found.components["x"].found.equality.p_value
+
+
+def test_mean_velocities_of_an_angle_are_compared() -> None:
+    groups = {}
+    for seed, (name, speed) in enumerate((("slow", 0.5), ("fast", 1.0))):
+        kicks = np.sqrt(DT) * np.random.default_rng(seed).normal(size=8000)
+        groups[name] = from_arrays([np.cumsum(speed * DT + kicks) % (2 * np.pi)], DT)
+    settings = Settings(dynamics="first-order", measurement_noise="none", periods={"x": 2 * np.pi})
+    found = compare(groups, settings, AnalysisSettings(), lambda *_: None)
+    (velocity,) = (q for what, q in found.quantities.items() if what.kind == "mean-velocity")
+    error = np.sqrt(2 / (8000 * DT))  # each mean velocity has 1/√T
+    assert velocity.contrasts["fast"].value == pytest.approx(0.5, abs=4 * error)
+    low, high = velocity.contrasts["fast"].interval
+    assert high - low == pytest.approx(2 * 1.96 * error, rel=0.2)

@@ -27,9 +27,8 @@ def component(p: float, ratio: GroupEstimate, **others: Any) -> ComparedComponen
         p_value=p,
         adjusted_p_value=p,
     )
-    return ComparedComponent(
-        differs=p <= 0.05, p_value=p, statistic=1.0, degrees=1, terms=(term,), **others
-    )
+    tested = {"adjusted_p_value": p, "differs": p <= 0.05, "statistic": 1.0, "degrees": 1}
+    return ComparedComponent(p_value=p, terms=(term,), **{**tested, **others})
 
 
 def said(drift: ComparedComponent, diffusion: ComparedComponent) -> tuple[str, ...]:
@@ -60,10 +59,18 @@ def test_without_a_ratio_the_difference_is_said_and_permuted_labels_warn() -> No
     drift = component(
         0.01, GroupEstimate(group="treated", value=None, reason="…"), permuted_p_value=0.3
     )
-    nothing = ComparedComponent(differs=False, p_value=1.0, statistic=0.0, degrees=0, terms=())
+    nothing = component(1.0, estimate("treated", None), statistic=0.0, degrees=0)
     first, second = said(drift, nothing)
     assert "in treated is smaller by 0.800 [0.600, 1.00] than in control" in first
     assert second.startswith("With labels permuted over trajectories p = 0.3: ")
+
+
+def test_a_small_p_value_among_many_is_said_with_the_adjusted_one() -> None:
+    ratio = estimate("treated", 1.1, 1.0, 1.2)
+    drift = component(0.03, ratio, differs=False, adjusted_p_value=0.06)
+    assert said(drift, component(0.4, ratio))[0] == (
+        "The drift does not differ (p = 0.03, adjusted for 2 components 0.06)."
+    )
 
 
 def test_p_values_are_short() -> None:
