@@ -86,18 +86,18 @@ class PopulationJob(DataJob):
 
 
 class Heterogeneity(Document):
-    """Scatter of the records' own estimates of one number (Cochran's Q)."""
+    """Scatter of one number between the records."""
 
     q: float | None
-    """Sum of the squared distances of the records' own estimates from their mean, in squared
-    standard errors."""
-    degrees: int
-    """Degrees of freedom: number of records with estimates of their own, less 1."""
-    p_value: float | None
-    """Probability of a larger Q if the number is the same in all records; too small where records
-    last a few relaxation times only."""
+    """Generalised Q: the sum of the squared distances of the records from their mean, weighted by
+    what they know of the number. If it is the same in all records, however short, Q follows a χ²
+    distribution."""
+    degrees: float | None
+    """Degrees of freedom of that distribution: the number of records, less 1, where all know
+    equally much of the number; else fewer."""
     share: float | None
-    """I²: share of the scatter between the records' estimates that is not due to their errors."""
+    """I²: share of the variance of a typical record's own estimate that is due to differences
+    between records; null where no record has an estimate of its own."""
 
 
 class PopulationNumber(Document):
@@ -105,6 +105,9 @@ class PopulationNumber(Document):
 
     term: str
     """The term whose coefficient it is, as in the model; `relaxation rate` for that."""
+    pooled: Estimate
+    """Coefficient of the pooled model, which takes all records for samples of one process. Where
+    levels differ, it relaxes more slowly than the records do."""
     mean: Estimate
     """Mean over the population, with the interval of Knapp and Hartung."""
     std_error: float | None
@@ -113,10 +116,10 @@ class PopulationNumber(Document):
     """Standard deviation between records, by restricted maximum likelihood, with its profile
     interval."""
     p_value: float
-    """Probability of so large a restricted likelihood ratio if the number is the same in all
-    records, however short they are."""
+    """Probability of so much difference if the number is the same in all records, however short
+    they are: of a larger Q, and of a level also of a larger effect of first states (Bonferroni)."""
     heterogeneity: Heterogeneity
-    """Scatter of the records' own estimates."""
+    """Scatter between the records: Q and I²."""
     estimates: Array
     """Estimate from each record alone; null where it is too short."""
     std_errors: Array

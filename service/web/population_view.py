@@ -8,7 +8,6 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from contract.population import PopulationNumber, PopulationResult
-from contract.results import Estimate
 from service.web import mathml, sentences
 from service.web.numbers import Units, count, exact, percent, plain, with_error, with_interval
 from service.web.plots.plot import Axis, Layers, Plot, PlotGroup, numbers
@@ -16,6 +15,9 @@ from service.web.result_view import Figure, ResultView, data_in_words
 from service.web.tables import Table
 
 Floats = NDArray[np.float64]
+
+SIGNIFICANT = 0.05
+"""A difference between records is told where its probability by chance is smaller."""
 
 MOST_ROWS = 100
 """Records in the table and in a forest plot; the document has all of them."""
@@ -61,8 +63,8 @@ def _numbers(result: PopulationResult, units: Units) -> Iterator[_Number]:
 
 def _sentence(result: PopulationResult, found: list[_Number]) -> str:
     """Write which numbers differ between records, and how many records stand apart."""
-    differ = [n.name for n in found if _differs(n.of.standard_deviation)]
-    same = [n.name for n in found if not _differs(n.of.standard_deviation)]
+    differ = [n.name for n in found if n.of.p_value < SIGNIFICANT]
+    same = [n.name for n in found if not n.of.p_value < SIGNIFICANT]
     said = []
     if differ:
         said.append(f"Records differ in {_listed(differ)}")
@@ -71,10 +73,6 @@ def _sentence(result: PopulationResult, found: list[_Number]) -> str:
     apart = len({each.number for each in result.apart})
     stand = f" {count(apart)} {'stands' if apart == 1 else 'stand'} apart." if apart else ""
     return f"{'; '.join(said)}.{stand}"
-
-
-def _differs(spread: Estimate) -> bool:
-    return spread.ci is not None and spread.ci[0] is not None and spread.ci[0] > 0
 
 
 def _listed(names: list[str]) -> str:
@@ -100,6 +98,7 @@ def _distributions(found: list[_Number]) -> Table:
     rows: list[tuple[str | Markup, ...]] = []
     for number in found:
         of = number.of
+        pooled, about = with_interval(of.pooled.value, of.pooled.ci)
         mean, around = with_interval(of.mean.value, of.mean.ci)
         spread, spread_around = with_interval(of.standard_deviation.value, of.standard_deviation.ci)
         test = of.heterogeneity
@@ -107,6 +106,8 @@ def _distributions(found: list[_Number]) -> Table:
             (
                 number.component or "drift",
                 mathml.term(of.term) if number.component else of.term,
+                pooled,
+                about,
                 mean,
                 around,
                 spread,
@@ -118,7 +119,9 @@ def _distributions(found: list[_Number]) -> Table:
     headings = (
         "component",
         "term",
-        "mean",
+        "all records as one process",
+        "confidence interval",
+        "mean over the records",
         "confidence interval",
         "standard deviation between records",
         "confidence interval",

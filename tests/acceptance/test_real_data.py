@@ -131,6 +131,24 @@ class TestNeuron:
         assert (drift["x"]["value"], diffusion["1"]["value"]) == (slope, a)
         assert [*diffusion] == ["1"]
 
+    def test_the_published_values_are_those_of_all_segments_as_one_process(
+        self, client: httpx.Client, dataset: dict[str, Any]
+    ) -> None:
+        """Lansky, Šanda and He 2006: 1/β = 38.7 ms, α = 0.2846 V/s, of increments as they are."""
+        job = {
+            "kind": "population",
+            "dataset": dataset["id"],
+            "parameters": {"library": {"polynomial_degree": 1}, "measurement_noise": "none"},
+        }
+        result = result_of(client, job)
+        [constant, _], rate = result["drift"]["x"], result["relaxation_rate"]
+        for number, published in ((constant, 0.2846), (rate, 1 / 0.0387)):
+            low, high = number["pooled"]["ci"]
+            assert low < published < high
+            # Within the segments it relaxes faster, because their levels differ.
+            assert number["mean"]["ci"][0] > published
+        assert constant["p_value"] < 1e-6
+
     def test_the_default_job_finds_the_noise_that_the_published_model_leaves_in(
         self, client: httpx.Client, dataset: dict[str, Any]
     ) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from contract import population as documents
 from contract.population import PopulationJob, PopulationNumber, PopulationResult
-from contract.results import Estimate
+from contract.results import Component, Estimate
 from worker.documents.model import data_summary, model_of
 from worker.documents.numbers import array, interval_of, number
 from worker.documents.results import provenance_of, warning_of
@@ -14,7 +14,6 @@ from worker.identification.sums.block_sums import Summing
 from worker.jobs.parameters import settings_of
 from worker.jobs.sources import Record
 from worker.population.population import Distribution, Population, population
-from worker.population.random_effects import Heterogeneity
 from worker.progress import Report
 
 
@@ -36,19 +35,25 @@ def describe(
 ) -> PopulationResult:
     """Write the document of a population."""
     names = record.names or tuple(str(n + 1) for n in range(len(found.increments)))
+    pooled = model_of(found.model, job.parameters, job.confidence)
+    components = {**pooled.drift, **pooled.diffusion}
     numbers = {
-        key: tuple(_number(each) for each in each_term)
+        key: tuple(_number(each, _pooled(components[key], each.name)) for each in each_term)
         for key, each_term in found.components.items()
     }
+    rate = None
+    if found.rate is not None:
+        slope = _pooled(components["x"], "x")
+        rate = _number(found.rate, _opposite(slope))
     return PopulationResult(
         job=job_id,
         data=data_summary(record.dataset, found.model.scales.time),
-        pooled=model_of(found.model, job.parameters, job.confidence),
+        pooled=pooled,
         records=names,
         increments=array(found.increments.astype(np.float64)),
         drift={key: value for key, value in numbers.items() if "," not in key},
         diffusion={key: value for key, value in numbers.items() if "," in key},
-        relaxation_rate=None if found.rate is None else _number(found.rate),
+        relaxation_rate=rate,
         relaxation_time=_time(found),
         variation_of_rate=_variation(found),
         apart=_apart(found, names),
@@ -62,16 +67,22 @@ def describe(
     )
 
 
-def _number(found: Distribution) -> PopulationNumber:
+def _number(found: Distribution, pooled: Estimate) -> PopulationNumber:
+    test = found.heterogeneity
     return PopulationNumber(
         term=found.name,
+        pooled=pooled,
         mean=Estimate(value=number(found.mean), ci=interval_of(found.mean_interval)),
         std_error=number(found.std_error),
         standard_deviation=Estimate(
             value=number(found.spread.value), ci=interval_of(found.spread.interval)
         ),
-        p_value=found.spread.p_value,
-        heterogeneity=_heterogeneity(found.heterogeneity),
+        p_value=test.p_value,
+        heterogeneity=documents.Heterogeneity(
+            q=number(test.statistic),
+            degrees=number(test.degrees),
+            share=number(found.spread.share),
+        ),
         estimates=array(found.own),
         std_errors=array(found.own_errors),
         shrunken=array(found.shrunken),
@@ -79,15 +90,19 @@ def _number(found: Distribution) -> PopulationNumber:
     )
 
 
-def _heterogeneity(found: Heterogeneity) -> documents.Heterogeneity:
-    if not found.degrees:
-        return documents.Heterogeneity(q=None, degrees=0, p_value=None, share=None)
-    return documents.Heterogeneity(
-        q=number(found.statistic),
-        degrees=found.degrees,
-        p_value=number(found.p_value),
-        share=number(found.share),
-    )
+def _pooled(component: Component, term: str) -> Estimate:
+    """Return a coefficient of the pooled model."""
+    [found] = [each for each in component.terms if each.term == term]
+    if not found.active:
+        return Estimate(value=None, reason="The pooled model does not have the term.")
+    return Estimate(value=found.value, ci=found.ci)
+
+
+def _opposite(estimate: Estimate) -> Estimate:
+    if estimate.value is None or estimate.ci is None:
+        return estimate
+    low, high = (None if end is None else -end for end in reversed(estimate.ci))
+    return Estimate(value=-estimate.value, ci=(low, high))
 
 
 def _time(found: Population) -> Estimate:

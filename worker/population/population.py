@@ -151,7 +151,8 @@ def population(
             read.distribution(term, row, float(pooled * unit))
             for term, row, pooled in zip(terms, rows, found.pooled, strict=True)
         )
-        apart += _apart(found, key, components[key], outliers(found.scores))
+        standing = outliers(found.scores, variance=_variance(key, found))
+        apart += _apart(key, components[key], standing)
         if key == "x" and _is_linear(problem, found):
             at = terms.index("x")
             rate = read.distribution("relaxation rate", -rows[at], -float(found.pooled[at] * unit))
@@ -194,13 +195,14 @@ class _Reading:
         error = float(np.sqrt(direction @ effects.covariance @ direction))
         reach = student(self.confidence, scores.count) * error
         own, variances = own_estimates(scores, direction)
+        test = heterogeneity(scores, direction)
         return Distribution(
             name,
             mean,
             error,
             (mean - reach, mean + reach),
-            spread_of(scores, direction, self.confidence),
-            heterogeneity(scores, direction),
+            spread_of(scores, direction, self.confidence, test.p_value),
+            test,
             pooled + own,
             np.sqrt(variances),
             pooled + effects.shrunken @ direction,
@@ -208,8 +210,14 @@ class _Reading:
         )
 
 
+def _variance(key: str, found: ComponentScores) -> float | None:
+    """Return the pooled diffusion of a variable where it has one term; else None."""
+    p, _, q = key.partition(",")
+    return float(found.pooled[0] / found.to_raw[0, 0]) if p == q and len(found.terms) == 1 else None
+
+
 def _apart(
-    found: ComponentScores, key: str, terms: Sequence[Distribution], which: Sequence[Outlier]
+    key: str, terms: Sequence[Distribution], which: Sequence[Outlier]
 ) -> Iterator[RecordApart]:
     """Yield the records that stand apart, each with the term in which it is farthest away."""
     for outlier in which:
@@ -272,6 +280,6 @@ def _too_short(
             "records-short",
             f"{share:.0%} of the records are too short to determine all coefficients alone (their "
             f"median is {np.median(increments):.0f} increments). They have no estimates of their "
-            "own and do not count in Q; means and standard deviations use them all the same.",
+            "own; means and standard deviations use them all the same.",
             {"share": share},
         )

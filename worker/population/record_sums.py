@@ -15,7 +15,7 @@ from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.problem import Problem, Shares, components_of
 from worker.identification.estimation.trajectory_errors import walk
 from worker.identification.selection.supports import support_basis
-from worker.population.random_effects import Scores
+from worker.population.random_effects import RECORDS_PER_TERM, Scores
 
 Floats = NDArray[np.float64]
 
@@ -74,14 +74,33 @@ def record_sums(problem: Problem, fit: Fit) -> RecordSums:
             parts[name] = _Part(problem, fit, p, shares, of_drift=False)
     parts = {name: part for name, part in parts.items() if part.pooled}
     increments = np.zeros(problem.data.n_trajectories, dtype=np.int_)
+    first = np.full((len(increments), len(names)), np.nan)
     for pairs in walk(problem, fit, 1):
+        found, at = np.unique(pairs.trajectory, return_index=True)
+        new = increments[found] == 0
+        first[found[new]] = pairs.state[at[new]]
         increments += np.bincount(pairs.trajectory, minlength=len(increments))
         for part in parts.values():
             part.add(pairs)
+    first = _standardised(first)
     return RecordSums(
         increments,
-        {name: part.scores(increments) for name, part in parts.items()},
+        {name: part.scores(increments, first) for name, part in parts.items()},
     )
+
+
+def _standardised(first: Floats) -> Floats:
+    """Return first states with mean 0 and covariance 1, without directions that are the same.
+
+    Those of few records are left out. A record without increments has the mean.
+    """
+    known = np.isfinite(first[:, 0])
+    if known.sum() < RECORDS_PER_TERM * (1 + first.shape[1]):
+        return np.zeros((len(first), 0))
+    away = np.where(known[:, None], first - first[known].mean(axis=0), 0.0)
+    values, vectors = np.linalg.eigh(away.T @ away / known.sum())
+    keep = values > 1e-9 * max(float(values[-1]), 1e-300)
+    return np.asarray(away @ (vectors[:, keep] / np.sqrt(values[keep])))
 
 
 class _Part:
@@ -104,6 +123,8 @@ class _Part:
                 free = set(constraint.terms(problem.library)) - held
                 pooled |= {k: 0.0 for k in _linear(problem, p) if k in free and k not in pooled}
         self.pooled = dict(sorted(pooled.items()))
+        one = (0,) * problem.library.dimension
+        self._is_one = np.array([problem.library.exponents[k] == one for k in self.pooled])
         self._basis = support_basis(problem.library, tuple(self.pooled))
         k = len(self._basis.rows)
         self._sums = np.zeros((problem.data.n_trajectories, 2 * k * k + k + 2))
@@ -145,7 +166,7 @@ class _Part:
             variance += w**2 * (a[p] * a[q] + cross**2)
         return residual, variance * pairs.step**2
 
-    def scores(self, increments: NDArray[np.int_]) -> ComponentScores:
+    def scores(self, increments: NDArray[np.int_], first: Floats) -> ComponentScores:
         """Return the scores after the pass."""
         k = len(self._basis.rows)
         explicit = self._sums[:, : k * k].reshape(-1, k, k)
@@ -170,8 +191,14 @@ class _Part:
             # Measurement noise is in neighbouring residuals, whose sums have less of it.
             total = square.sum() + (2 * product.sum() if noisy else 0.0)
             scale = np.full(len(square), max(total, 0.1 * square.sum()) / increments.sum())
-        scores = Scores(information / scale[:, None, None], score / scale[:, None])
         to_raw = np.stack([self._basis.raw_coefficients(e) for e in np.eye(k)], axis=1)
+        constant = np.zeros(k)
+        if self._of_drift and self._is_one.any():
+            constant += np.linalg.solve(to_raw, self._is_one.astype(np.float64))
+        else:
+            first = first[:, :0]
+        score, information = score / scale[:, None], information / scale[:, None, None]
+        scores = Scores(information, score, first, constant)
         return ComponentScores(
             tuple(self.pooled), np.array(list(self.pooled.values())), to_raw, scores
         )

@@ -29,6 +29,11 @@ class PopulationNumber:
         return f"<{self.name}: mean {self.mean}, standard deviation {self.standard_deviation}>"
 
     @property
+    def pooled(self) -> Estimate:
+        """Coefficient of one model of all records together, with its confidence interval."""
+        return estimate_of(self.document["pooled"])
+
+    @property
     def mean(self) -> Estimate:
         """Mean over the population, with its confidence interval."""
         return estimate_of(self.document["mean"])
@@ -45,7 +50,7 @@ class PopulationNumber:
 
     @property
     def share(self) -> float | None:
-        """I²: share of the estimates' scatter that is not due to their errors."""
+        """I²: share of the variance of a typical record's estimate that is due to differences."""
         found: float | None = self.document["heterogeneity"]["share"]
         return found
 
@@ -206,13 +211,24 @@ class Population:
 def rows_of(population: Population) -> list[tuple[str, ...]]:
     """Write mean, standard deviation and heterogeneity of every number as rows of text."""
     rows: list[tuple[str, ...]] = [
-        ("number", "mean", "interval", "standard deviation", "interval", "I²", "p")
+        (
+            "number",
+            "all as one",
+            "interval",
+            "mean",
+            "interval",
+            "standard deviation",
+            "interval",
+            "I²",
+            "p",
+        )
     ]
     for number in population.numbers:
         share = "–" if number.share is None else f"{100 * number.share:.0f} %"
         p = exact(number.p_value, 2)
-        mean, spread = number.mean.texts, number.standard_deviation.texts
-        rows.append((number.name, *mean, *spread, share, p))
+        estimates = (number.pooled, number.mean, number.standard_deviation)
+        texts = [text for estimate in estimates for text in estimate.texts]
+        rows.append((number.name, *texts, share, p))
     return rows
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.optimize import brentq
+from scipy.signal import lfilter
 from scipy.stats import chi2
 
 from worker.population.random_effects import (
@@ -29,14 +30,14 @@ def records(
     information = root @ root.swapaxes(1, 2)
     c = mean + between * rng.normal(size=(count, k))
     noise = np.einsum("nij,nj->ni", np.linalg.cholesky(information), rng.normal(size=(count, k)))
-    return Scores(information, np.einsum("nij,nj->ni", information, c) + noise), c
+    return Scores.alone(information, np.einsum("nij,nj->ni", information, c) + noise), c
 
 
 def balanced(count: int = 30, variance: float = 0.25, seed: int = 3) -> tuple[Scores, Floats]:
     """Records of one coefficient with equal errors, and their estimates."""
     y = 2 + 1.5 * np.random.default_rng(seed).normal(size=count)
     information = np.full((count, 1, 1), 1 / variance)
-    return Scores(information, y[:, None] / variance), y
+    return Scores.alone(information, y[:, None] / variance), y
 
 
 def test_of_equal_records_everything_is_the_analysis_of_variance() -> None:
@@ -50,9 +51,11 @@ def test_of_equal_records_everything_is_the_analysis_of_variance() -> None:
     factor = 1 - 0.25 / total
     np.testing.assert_allclose(found.shrunken[:, 0], y.mean() + factor * (y - y.mean()), rtol=1e-4)
     q = heterogeneity(scores, np.ones(1))
+    # Of equal records the generalised Q is Cochran's, and I² is 1 − (N − 1)/Q.
     assert q.statistic == pytest.approx((n - 1) * total / 0.25)
-    assert (q.degrees, q.p_value) == (n - 1, pytest.approx(chi2.sf(q.statistic, n - 1)))
-    assert q.share == pytest.approx(1 - 0.25 / total)
+    assert (q.degrees, q.p_value) == (pytest.approx(n - 1), chi2.sf(q.statistic, q.degrees))
+    share = spread_of(scores, np.ones(1), CONFIDENCE, q.p_value).share
+    assert share == pytest.approx(1 - (n - 1) / q.statistic, rel=1e-3)
     values, variances = own_estimates(scores, np.ones(1))
     np.testing.assert_allclose(values, y)
     np.testing.assert_allclose(variances, 0.25)
@@ -67,7 +70,7 @@ def test_the_interval_of_the_standard_deviation_is_that_of_the_profile() -> None
         return (n - 1) * (np.log(v / total) + total / v - 1) - student(CONFIDENCE, n) ** 2
 
     best = np.sqrt(total - 0.25)
-    found = spread_of(scores, np.ones(1), CONFIDENCE)
+    found = spread_of(scores, np.ones(1), CONFIDENCE, 0.0)
     expected = (brentq(deviance, 0.1, best), brentq(deviance, best, 10.0))
     assert found.value == pytest.approx(best, rel=1e-4)
     assert found.interval == pytest.approx(expected, rel=5e-3)
@@ -78,7 +81,7 @@ def restricted(scores: Scores, between: Floats) -> float:
     count, k = scores.score.shape
     noise = np.linalg.inv(scores.information)
     y = np.concatenate([v @ s for v, s in zip(noise, scores.score, strict=True)])
-    design = np.tile(np.eye(k), (count, 1))
+    design = scores.design.reshape(count * k, -1)
     v = np.zeros((count * k, count * k))
     for n in range(count):
         v[n * k : (n + 1) * k, n * k : (n + 1) * k] = noise[n] + between
@@ -89,14 +92,21 @@ def restricted(scores: Scores, between: Floats) -> float:
     return float(-0.5 * (dets + left @ inverse @ left))
 
 
-def test_the_covariance_between_records_is_that_of_the_largest_restricted_likelihood() -> None:
+@pytest.mark.parametrize("states", [0, 2])
+def test_the_covariance_between_records_is_that_of_the_largest_restricted_likelihood(
+    states: int,
+) -> None:
     scores, _ = records(25, 2, seed=5)
+    first = np.random.default_rng(6).normal(size=(25, states))
+    scores = Scores(scores.information, scores.score, first, np.array([1.0, 0.5]))
     found = random_effects(scores)
     top = restricted(scores, found.between)
-    rng = np.random.default_rng(0)
+    rng, root = np.random.default_rng(0), np.linalg.cholesky(found.between)
     for _ in range(40):
-        change = rng.normal(size=(2, 2)) * 0.1
-        assert restricted(scores, found.between + change + change.T) < top + 1e-6
+        other = root + rng.normal(size=(2, 2)) * 0.1
+        assert restricted(scores, other @ other.T) < top + 1e-6
+    if states:
+        return
     # The constant between both likelihoods is the same at any covariance.
     wide = np.diag([2.0, 0.5])
     from_scores = found.log_likelihood - random_effects_value(scores, wide)
@@ -129,7 +139,7 @@ def test_the_order_of_records_and_the_coordinates_do_not_matter() -> None:
     basis = np.array([[1e3, 0.2, 0.0], [0.0, 1.0, 0.3], [0.1, 0.0, 1e-3]])
     one, other = (
         random_effects(scores),
-        random_effects(Scores(scores.information[order], scores.score[order]).along(basis)),
+        random_effects(Scores.alone(scores.information[order], scores.score[order]).along(basis)),
     )
     np.testing.assert_allclose(basis @ other.mean, one.mean, rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(basis @ other.between @ basis.T, one.between, rtol=0.01, atol=2e-3)
@@ -138,7 +148,7 @@ def test_the_order_of_records_and_the_coordinates_do_not_matter() -> None:
 
 def test_a_record_that_knows_nothing_changes_nothing() -> None:
     scores, _ = records(20, 2, seed=7)
-    with_empty = Scores(
+    with_empty = Scores.alone(
         np.concatenate([scores.information, np.zeros((5, 2, 2))]),
         np.concatenate([scores.score, np.zeros((5, 2))]),
     )
@@ -146,7 +156,9 @@ def test_a_record_that_knows_nothing_changes_nothing() -> None:
     np.testing.assert_allclose(other.mean, one.mean, rtol=1e-3)
     np.testing.assert_allclose(other.between, one.between, rtol=1e-2)
     np.testing.assert_allclose(other.shrunken[-1], one.mean, rtol=1e-2)
-    assert heterogeneity(with_empty, np.array([1.0, 0.0])).degrees == 19
+    tests = [heterogeneity(each, np.array([1.0, 0.0])) for each in (scores, with_empty)]
+    assert tests[1].statistic == pytest.approx(tests[0].statistic, rel=1e-3)
+    assert tests[1].degrees == pytest.approx(tests[0].degrees, rel=1e-3)
     assert np.isnan(own_estimates(with_empty, np.array([1.0, 0.0]))[0][-1])
 
 
@@ -157,7 +169,7 @@ def test_a_record_that_stands_apart_is_named_and_others_seldom() -> None:
         named += outliers(scores) != ()
         shifted = scores.score.copy()
         shifted[17] += scores.information[17] @ np.array([30.0, 30.0])
-        found = outliers(Scores(scores.information, shifted))
+        found = outliers(Scores.alone(scores.information, shifted))
         assert found[0].record == 17
         assert found[0].p_value < 0.05
     # By chance in one set of 20: of 40 sets more than seven are once in a thousand.
@@ -173,8 +185,68 @@ def test_intervals_hold_the_truth_as_often_as_they_say(between: float) -> None:
         found = random_effects(scores)
         reach = student(CONFIDENCE, 12) * float(np.sqrt(found.covariance[0, 0]))
         held_mean += abs(float(found.mean[0]) - 1) < reach
-        low, high = spread_of(scores, direction, CONFIDENCE).interval
+        p_value = heterogeneity(scores, direction).p_value
+        low, high = spread_of(scores, direction, CONFIDENCE, p_value).interval
         held_spread += low <= between <= high
     # 57 of 60: 50 or fewer are once in 1 300, if the level is right.
     assert held_mean > 50
     assert held_spread > 50
+
+
+def paths(count: int, seed: int, level: float = 0.0, relaxation_times: float = 5.0) -> Scores:
+    """Scores about −x of the drift 1, x of Ornstein–Uhlenbeck paths, whose levels may differ."""
+    rng, dt = np.random.default_rng(seed), 0.05
+    keep = np.exp(-dt)
+    kicks = np.sqrt(0.5 * (1 - keep**2)) * rng.normal(size=(round(relaxation_times / dt), count))
+    kicks[0] *= 1 / np.sqrt(1 - keep**2)
+    x = level * rng.normal(size=count) + lfilter([1.0], [1.0, -keep], kicks, axis=0)
+    f = np.stack([np.ones_like(x[:-1]), x[:-1]], axis=-1) * np.sqrt((1 - keep) / dt)
+    residual = np.diff(x, axis=0) + (1 - keep) * x[:-1]
+    first = (x[0] - x[0].mean()) / x[0].std()
+    return Scores(
+        np.einsum("tni,tnj->nij", f, f) * dt,
+        np.einsum("tni,tn->ni", f, residual) / np.sqrt((1 - keep**2) / (2 * dt)),
+        first[:, None],
+        np.array([1.0, 0.0]),
+    )
+
+
+def cochran(scores: Scores, direction: Floats) -> float:
+    """Probability of a larger Q of the records' own estimates, weighted by their errors."""
+    values, variances = own_estimates(scores, direction)
+    weights = 1 / variances
+    middle = weights @ values / weights.sum()
+    return float(chi2.sf(weights @ (values - middle) ** 2, len(values) - 1))
+
+
+def test_the_level_of_q_is_right_for_records_of_five_relaxation_times() -> None:
+    slope = np.array([0.0, 1.0])
+    made = [paths(200, seed) for seed in range(100)]
+    found = [heterogeneity(each, slope).p_value < 0.05 for each in made]
+    # Of 100 populations 13 or more are once in 700, if the level is right.
+    assert sum(found) < 13
+    # Cochran's Q, whose weights depend on the estimates, is the negative control.
+    assert sum(cochran(each, slope) < 0.05 for each in made) > 50
+
+
+def test_levels_that_differ_do_not_bias_the_mean_rate_of_short_records() -> None:
+    slope = np.array([0.0, 1.0])
+    found, alone = [], []
+    for seed in range(12):
+        scores = paths(400, seed, level=0.5)
+        found.append(float(slope @ random_effects(scores).mean))
+        alone.append(float(slope @ random_effects(scores.without_first()).mean))
+    assert abs(np.mean(found)) < 3.5 * np.std(found) / np.sqrt(11)
+    # A record that begins high has a high level: without this the mean rate is too slow.
+    assert np.mean(alone) > 0.07
+
+
+def test_the_error_of_the_mean_is_that_of_short_records() -> None:
+    """Information that depends on the scores makes the mean depend on the covariance between."""
+    slope = np.array([0.0, 1.0])
+    away = []
+    for seed in range(60):
+        found = random_effects(paths(200, 1000 + seed, level=0.3))
+        away.append(float(slope @ found.mean / np.sqrt(slope @ found.covariance @ slope)))
+    # The root mean square of 60 has a standard error of 0.09.
+    assert 0.7 < np.sqrt(np.mean(np.square(away))) < 1.3
