@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from contract.base import Document, Name
-from contract.datasets import Dataset, DatasetReport
+from contract.datasets import Dataset, DatasetReport, difference_of
 from contract.generator import AnalysisParameters
 from contract.jobs import DataJob
 from contract.results import (
@@ -117,7 +117,7 @@ class ComparisonJob(DataJob):
         first = datasets[self.dataset_ids[0]].report
         for group, ids in self.groups.items():
             for number, id_ in enumerate(ids):
-                difference = _difference(first, datasets[id_].report)
+                difference = difference_of(first, datasets[id_].report)
                 if difference is not None:
                     return ("groups", group, str(number)), *difference
         return None
@@ -172,40 +172,6 @@ class ComparisonJob(DataJob):
                 "or pastis, or leave it out"
             )
         return self
-
-
-def _difference(one: DatasetReport, other: DatasetReport) -> tuple[str, str] | None:
-    """Return in what a dataset differs from the first so that they cannot be compared."""
-    if other.inputs:
-        return (
-            "has inputs, and a comparison is of records without them",
-            "Upload it again without layout.input_columns.",
-        )
-    names = [[v.symbol for v in report.variables] for report in (one, other)]
-    if names[0] != names[1]:
-        return (
-            f"has the variables {', '.join(names[1])}, and the first dataset {', '.join(names[0])}",
-            "Upload it again with layout.state_columns, or with the same layout.state_names.",
-        )
-    for v, w in zip(one.variables, other.variables, strict=True):
-        if v.unit and w.unit and v.unit != w.unit:
-            return (
-                f"has {w.symbol} in {w.unit}, and the first dataset in {v.unit}",
-                "Convert the values to one unit and upload them again; layout.state_unit only "
-                "labels.",
-            )
-    if one.time_unit and other.time_unit and one.time_unit != other.time_unit:
-        return (
-            f"has time in {other.time_unit}, and the first dataset in {one.time_unit}",
-            "Upload it again with the same unit of time.",
-        )
-    if (one.dt.source == "assumed") != (other.dt.source == "assumed"):
-        which = "it" if other.dt.source == "assumed" else "the first dataset"
-        return (
-            f"cannot be compared in time: the sampling interval of {which} was assumed to be 1",
-            "Upload the data again with layout.dt.",
-        )
-    return None
 
 
 class GroupEstimate(Estimate):

@@ -258,6 +258,41 @@ class Dataset(Document):
     """Content read from the upload, and the assumptions that were made."""
 
 
+def difference_of(one: DatasetReport, other: DatasetReport) -> tuple[str, str] | None:
+    """Return in what a dataset differs from the first so that one job cannot take both."""
+    if other.inputs:
+        return (
+            "has inputs, and the first dataset has none",
+            "Upload it again without layout.input_columns.",
+        )
+    names = [[v.symbol for v in report.variables] for report in (one, other)]
+    if names[0] != names[1]:
+        return (
+            f"has the variables {', '.join(names[1])}, and the first dataset {', '.join(names[0])}",
+            "Upload it again with layout.state_columns, or with the same layout.state_names.",
+        )
+    for v, w in zip(one.variables, other.variables, strict=True):
+        if v.unit and w.unit and v.unit != w.unit:
+            return (
+                f"has {w.symbol} in {w.unit}, and the first dataset in {v.unit}",
+                "Convert the values to one unit and upload them again; layout.state_unit only "
+                "labels.",
+            )
+    if one.time_unit and other.time_unit and one.time_unit != other.time_unit:
+        return (
+            f"has time in {other.time_unit}, and the first dataset in {one.time_unit}",
+            "Upload it again with the same unit of time.",
+        )
+    if (one.dt.source == "assumed") != (other.dt.source == "assumed"):
+        which = "it" if other.dt.source == "assumed" else "the first dataset"
+        return (
+            "has another clock than the first dataset: the sampling interval of "
+            f"{which} was assumed to be 1",
+            "Upload the data again with layout.dt.",
+        )
+    return None
+
+
 class DatasetList(Document):
     """A page of datasets, newest first."""
 

@@ -1,11 +1,12 @@
 """A population of records: the job, and the distribution of every coefficient over the records."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from contract.base import Document
-from contract.datasets import DatasetReport
+from contract.base import Document, Name
+from contract.datasets import Dataset, DatasetReport, difference_of
 from contract.jobs import DataJob
 from contract.results import (
     SCHEMA_VERSION,
@@ -19,10 +20,12 @@ from contract.results import (
 )
 
 FEWEST_RECORDS = 3
+MOST_DATASETS = 1000
+"""Largest number of datasets in a population."""
 
 
 class PopulationJob(DataJob):
-    """Estimate how the coefficients differ between the trajectories of a dataset.
+    """Estimate how the coefficients differ between trajectories, the records of a population.
 
     All trajectories together choose the terms. One more pass takes the sums of each, however many
     and however short they are.
@@ -30,8 +33,19 @@ class PopulationJob(DataJob):
 
     kind: Literal["population"]
     """Job kind: estimate how coefficients differ between records."""
+    datasets: Annotated[
+        tuple[Name, ...],
+        Field(max_length=MOST_DATASETS, examples=[["ds_9tq4m2k7h3xa5c6e", "ds_2b7c4d8e1f6a5h3k"]]),
+    ] = ()
+    """Ids of several datasets, instead of one, whose trajectories are the records. All have the
+    same variables, in the same units."""
     confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
     """Confidence level of every interval."""
+
+    @property
+    def dataset_ids(self) -> tuple[str, ...]:
+        """Ids of all datasets that the job starts from."""
+        return super().dataset_ids or self.datasets
 
     @property
     def analyses(self) -> float:
@@ -49,11 +63,42 @@ class PopulationJob(DataJob):
         n = data.n_trajectories
         if n >= FEWEST_RECORDS:
             return None
+        found = f"the datasets have {n}" if self.datasets else f"the dataset has {n}"
         return (
-            f"a population needs {FEWEST_RECORDS} trajectories or more, and the dataset has {n}",
-            "Name the column that tells records apart (id_column=…), or upload several files in "
-            "one archive.",
+            f"a population needs {FEWEST_RECORDS} trajectories or more, and {found}",
+            "Name the column that tells records apart (id_column=…), upload several files in one "
+            "archive, or name several datasets in `datasets`.",
         )
+
+    def unlike(self, datasets: Mapping[str, Dataset]) -> tuple[tuple[str, ...], str, str] | None:
+        """Return where a dataset has not the first one's variables, and so on; None if all have.
+
+        datasets   by id
+        """
+        for number, id_ in enumerate(self.datasets):
+            difference = difference_of(datasets[self.datasets[0]].report, datasets[id_].report)
+            if difference is not None:
+                return ("datasets", str(number)), *difference
+        return None
+
+    @model_validator(mode="after")
+    def _of_one_source(self) -> Self:
+        if not self.datasets:
+            return self
+        if self.dataset is not None or self.data is not None:
+            raise ValueError("datasets: give `datasets`, or one `dataset`, not both")
+        if self.trajectories is not None:
+            raise ValueError(
+                "trajectories: numbers are of one `dataset`; with `datasets` leave them out"
+            )
+        first: dict[str, int] = {}
+        for place, id_ in enumerate(self.datasets):
+            if first.setdefault(id_, place) < place:
+                raise ValueError(
+                    f"datasets: {id_} is there twice, at {first[id_]} and {place}; a record counts "
+                    "once"
+                )
+        return self
 
     @model_validator(mode="after")
     def _by_the_efficient_estimator(self) -> Self:

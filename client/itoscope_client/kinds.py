@@ -124,15 +124,31 @@ class Kinds(Operations):
     ) -> Flow[Population]:
         """Estimate how coefficients differ between records: upload, submit, wait, read.
 
-        data         three trajectories or more, in any form that `identify` accepts
+        data         three trajectories or more, in any form that `identify` accepts, or a list of
+                     files or ids of datasets, whose trajectories are the records: ["a.csv", …]
         confidence   confidence level of every interval; default: 0.95
 
-        The other parameters and the errors are those of `identify`.
+        The other parameters and the errors are those of `identify`; the layout is that of every
+        file.
         """
         job = populating(parameters, confidence, labels, timeout_seconds)
-        return Population(
-            (yield from of_data(data, t, layout, job, self._retries, listener(progress), timeout))
-        )
+        parts = parts_of(data)
+        if len(parts) == 1 and not is_dataset_id(parts[0]):
+            found = of_data(parts[0], t, layout, job, self._retries, listener(progress), timeout)
+            return Population((yield from found))
+        job["datasets"] = yield from self._ids_of(parts, layout)
+        found = computed(job, None, self._retries, listener(progress), timeout)
+        return Population((yield from found))
+
+    def _ids_of(self, parts: Sequence[Any], layout: LayoutOptions) -> Flow[list[str]]:
+        """Return the ids of datasets, of which those that are no ids are uploaded."""
+        ids: list[str] = []
+        for part in parts:
+            if is_dataset_id(part):
+                ids.append(part)
+            else:
+                ids.append((yield from uploaded(part, None, layout, self._retries))["id"])
+        return ids
 
     @operation
     def sweep(
@@ -191,12 +207,7 @@ class Kinds(Operations):
         if isinstance(groups, Mapping):
             found: dict[str, list[str]] = {}
             for name, given in groups.items():
-                found[str(name)] = []
-                for part in parts_of(given):
-                    known = part if is_dataset_id(part) else None
-                    if known is None:
-                        known = (yield from uploaded(part, None, layout, self._retries))["id"]
-                    found[str(name)].append(known)
+                found[str(name)] = yield from self._ids_of(parts_of(given), layout)
             job["groups"] = found
         elif is_dataset_id(groups):
             job["dataset"] = groups
@@ -393,7 +404,7 @@ def is_dataset_id(given: Any) -> bool:
 
 
 def parts_of(given: Any) -> list[Any]:
-    """Return the datasets of a group: several files or ids, or else one dataset."""
+    """Return the datasets that were given: several files or ids, or else one dataset."""
     if isinstance(given, list | tuple) and given and all(isinstance(p, str | Path) for p in given):
         return list(given)
     return [given]

@@ -80,7 +80,7 @@ def _parsed(given: Any) -> BatchRequest:
 def _check_template(job: Job) -> None:
     if not isinstance(job, DataJob):
         raise _fault(f"a batch is of jobs on data, and a {job.kind} job has none", "job", "kind")
-    for name in ("dataset", "data", "trajectories", "groups"):
+    for name in ("dataset", "data", "trajectories", "groups", "datasets"):
         if getattr(job, name, None):
             raise _fault("the batch names the data, not its job: leave this out", "job", name)
     for label in OWN_LABELS:

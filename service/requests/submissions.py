@@ -15,6 +15,7 @@ from contract.generator import ModelOfJob, ModelTerms
 from contract.identification import IdentificationParameters
 from contract.jobs import DataJob, InlineData, Job, ModelJob, host_allowed
 from contract.kinds import JOB_REQUEST, KINDS
+from contract.population import PopulationJob
 from contract.problems import ProblemError
 from contract.symbols import faults_of_words, symbols_of_dataset
 from service.dependencies import Context
@@ -35,6 +36,9 @@ SHORT_BYTES = 8192
 """Length of a body that is parsed and checked in less time than a change of threads takes."""
 LARGE_BYTES = 256_000
 """Length of a body from which the reading child parses it: more would hold up every request."""
+_MANY: dict[type[Job], str] = {ComparisonJob: "groups", PopulationJob: "datasets"}
+"""Field that names several datasets, of the kinds of job that have one."""
+
 _DATA_KINDS = [name for name, kind in KINDS.items() if kind.needs_data]
 
 
@@ -152,12 +156,13 @@ async def _resolved(
         if isinstance(job, ModelJob) and isinstance(job.model, ModelOfJob) and not repeated:
             await _check_model(context, tenant, job.model)
         return job, ()
-    groups = job.groups or None if isinstance(job, ComparisonJob) else None
-    given_data = (("groups", groups), ("dataset", job.dataset), ("data", data), ("file", upload))
+    many = _MANY.get(type(job), "")
+    several = (getattr(job, many) or None) if many else None
+    given_data = ((many, several), ("dataset", job.dataset), ("data", data), ("file", upload))
     sources = [name for name, source in given_data if source is not None]
     if len(sources) != 1:
         found = f"found {' and '.join(sources)}" if sources else "found none"
-        ways = "`groups`, `dataset`" if isinstance(job, ComparisonJob) else "`dataset`"
+        ways = f"`{many}`, `dataset`" if many else "`dataset`"
         raise _fault("#/dataset", f"give the data once: {ways}, `data` or a `file` part; {found}")
     if job.dataset_ids:
         if layout is not None:
@@ -167,8 +172,8 @@ async def _resolved(
             )
         if repeated:
             return job, ()
-        if isinstance(job, ComparisonJob) and groups:
-            return job, await _known_groups(context, tenant, job)
+        if isinstance(job, ComparisonJob | PopulationJob) and several:
+            return job, await _known_datasets(context, tenant, job)
         dataset = await _known_dataset(context, tenant, job.dataset_ids[0], "#/dataset")
         check_data(job, dataset)
         return job, (dataset,)
@@ -272,14 +277,25 @@ def _check_webhook(job: Job, settings: ServiceSettings) -> None:
     )
 
 
-async def _known_groups(context: Context, tenant: str, job: ComparisonJob) -> tuple[Dataset, ...]:
-    """Return the datasets of a comparison's groups, all of which are there and alike."""
+async def _known_datasets(
+    context: Context, tenant: str, job: ComparisonJob | PopulationJob
+) -> tuple[Dataset, ...]:
+    """Return the datasets of a job that takes several, all of which are there and alike."""
+    if isinstance(job, ComparisonJob):
+        places = {
+            id_: pointer("groups", group, str(number))
+            for group, ids in job.groups.items()
+            for number, id_ in enumerate(ids)
+        }
+    else:
+        places = {id_: pointer("datasets", str(n)) for n, id_ in enumerate(job.datasets)}
     known = {
-        id_: await _known_dataset(context, tenant, id_, pointer("groups", group, str(number)))
-        for group, ids in job.groups.items()
-        for number, id_ in enumerate(ids)
+        id_: await _known_dataset(context, tenant, id_, place) for id_, place in places.items()
     }
-    check_data(job, known[job.dataset_ids[0]])
+    first = known[job.dataset_ids[0]]
+    trajectories = sum(dataset.report.n_trajectories for dataset in known.values())
+    report = first.report.model_copy(update={"n_trajectories": trajectories})
+    check_data(job, first.model_copy(update={"report": report}), f"#/{_MANY[type(job)]}")
     unlike = job.unlike(known)
     if unlike is not None:
         place, detail, hint = unlike
@@ -298,8 +314,11 @@ async def _known_dataset(context: Context, tenant: str, dataset_id: str, place: 
     return dataset
 
 
-def check_data(job: DataJob, dataset: Dataset) -> None:
-    """Check that the job can use the dataset: its size, and the variables that the job names."""
+def check_data(job: DataJob, dataset: Dataset, source: str = "#/dataset") -> None:
+    """Check that the job can use the dataset: its size, and the variables that the job names.
+
+    source   place of the dataset in the job
+    """
     check_trajectories(job.trajectories or (), dataset, "The job")
     report = dataset.report
     if job.trajectories is not None:
@@ -307,7 +326,7 @@ def check_data(job: DataJob, dataset: Dataset) -> None:
     unsuitable = job.unsuitable(report)
     if unsuitable is not None:
         detail, hint = unsuitable
-        raise _fault("#/dataset", detail, hint)
+        raise _fault(source, detail, hint)
     symbols = symbols_of_dataset(dataset)
     faults = tuple(
         ProblemError(detail=detail, pointer=pointer(*place.split("/"), *steps))

@@ -52,6 +52,65 @@ def test_a_population_names_its_records_and_the_one_that_stands_apart(
     assert "Records differ in" in report.text
 
 
+def track(seed: int, name: str = "height", n: int = 400) -> bytes:
+    """An Ornstein–Uhlenbeck record of one column."""
+    rng = np.random.default_rng(seed)
+    x = lfilter([1.0], [1.0, -np.exp(-DT)], 0.3 * rng.normal(size=n))
+    return "\n".join([name, *(f"{value:.6f}" for value in x)]).encode()
+
+
+def test_records_may_be_in_datasets_of_their_own(client: httpx.Client) -> None:
+    """They are named by their files; files of one name are told apart by their ids."""
+    sent = [
+        client.post(
+            "/v1/datasets", params={"dt": DT}, files={"file": (name, track(seed), "text/csv")}
+        ).json()
+        for seed, name in enumerate(("a.csv", "b.csv", "b.csv", "c.csv"))
+    ]
+    ids = [dataset["id"] for dataset in sent]
+    parameters = {"library": {"polynomial_degree": 1}, "measurement_noise": "none"}
+    result = result_of(client, {"kind": "population", "datasets": ids, "parameters": parameters})
+    labels = [dataset["label"] for dataset in sent]
+    assert len(result["records"]) == len(set(result["records"])) == 4
+    assert all(
+        name.startswith(label) for name, label in zip(result["records"], labels, strict=True)
+    )
+    assert result["data"]["n_trajectories"] == 4
+    assert result["increments"] == [399] * 4
+    # A dataset with all of them has the same distribution.
+    table = "cell,height\n" + "\n".join(
+        f"{cell},{line}" for cell in range(4) for line in track(cell).decode().splitlines()[1:]
+    )
+    together = upload(client, table.encode(), "text/csv", id_column="cell", dt=DT)
+    one = result_of(
+        client, {"kind": "population", "dataset": together["id"], "parameters": parameters}
+    )
+    assert one["relaxation_rate"]["mean"] == result["relaxation_rate"]["mean"]
+    page = client.get(f"/v1/jobs/{result['job']}/report")
+    assert result["records"][0] in page.text
+
+
+def test_datasets_that_do_not_go_together_are_refused(client: httpx.Client) -> None:
+    one = upload(client, track(1), "text/csv", dt=DT)["id"]
+    other = upload(client, track(2, "depth"), "text/csv", dt=DT)["id"]
+    for job, pointer, said in (
+        ({"datasets": [one, other, "ds_0000000000000000"]}, "#/datasets/2", "no such dataset"),
+        ({"datasets": [one, one]}, "#", "is there twice, at 0 and 1"),
+        ({"datasets": [one, other], "dataset": one}, "#", "not both"),
+        ({"datasets": [one, other], "trajectories": [0]}, "#", "of one `dataset`"),
+        ({"datasets": [one, other]}, "#/datasets", "the datasets have 2"),
+        ({"datasets": []}, "#/dataset", "`datasets`, `dataset`"),
+    ):
+        refused = client.post("/v1/jobs", json={"kind": "population", **job})
+        assert refused.status_code == 422, said
+        assert refused.json()["errors"][0]["pointer"] == pointer
+        assert said in refused.text
+    third = upload(client, track(3), "text/csv", dt=DT)["id"]
+    refused = client.post("/v1/jobs", json={"kind": "population", "datasets": [one, third, other]})
+    assert refused.json()["errors"][0]["pointer"] == "#/datasets/2"
+    assert "has the variables depth, and the first dataset height" in refused.text
+
+
 @pytest.mark.parametrize(
     ("changed", "said"),
     [

@@ -6,7 +6,7 @@ import numpy as np
 
 from contract import population as documents
 from contract.population import PopulationJob, PopulationNumber, PopulationResult
-from contract.results import Component, Estimate
+from contract.results import Component, Estimate, Provenance
 from worker.documents.model import data_summary, model_of
 from worker.documents.numbers import array, interval_of, number
 from worker.documents.results import provenance_of, warning_of
@@ -61,10 +61,17 @@ def describe(
             *record.dataset.report.warnings,
             *(warning_of(finding) for finding in found.findings),
         ),
-        provenance=provenance_of(
-            record.dataset, job.parameters, {"confidence": job.confidence}, seconds
-        ),
+        provenance=_provenance(job, record, seconds),
     )
+
+
+def _provenance(job: PopulationJob, record: Record, seconds: float) -> Provenance:
+    """Write the provenance; several datasets are named by the job."""
+    analysis = {"confidence": job.confidence}
+    found = provenance_of(record.dataset, job.parameters, analysis, seconds)
+    if not job.datasets:
+        return found
+    return found.model_copy(update={"dataset": None, "dataset_sha256": None})
 
 
 def _number(found: Distribution, pooled: Estimate) -> PopulationNumber:

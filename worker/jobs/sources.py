@@ -90,13 +90,19 @@ class Groups:
 
 @contextmanager
 def record_of(tenant: str, job: DataJob, stores: Stores) -> Iterator[Record]:
-    """Open the job's dataset as memory maps; memory does not grow with it.
+    """Open the job's dataset, or all of them as one record; memory does not grow with it.
 
-    Raises JobProblem where the dataset is gone.
+    Raises JobProblem where a dataset is gone.
     """
     _check_parameters(job)
     with (
-        _opened(tenant, job.dataset, stores) as record,
+        ExitStack() as held,
+        _joined(
+            [
+                held.enter_context(_opened(tenant, dataset, stores))
+                for dataset in job.dataset_ids or (None,)
+            ]
+        ) as record,
         _of_trajectories(record, job.trajectories) as chosen,
     ):
         yield chosen
@@ -281,8 +287,27 @@ def _joined(records: Sequence[Record]) -> Iterator[Record]:
             together("inputs"),
             together("errors"),
         )
-        report = _report_of(data, first.dataset.report)
-        yield Record(first.dataset.model_copy(update={"report": report}), data)
+        every = (notice for record in records for notice in record.warnings)
+        report = _report_of(data, first.dataset.report).model_copy(
+            update={"warnings": tuple({(w.code, w.message): w for w in every}.values())}
+        )
+        yield Record(
+            first.dataset.model_copy(update={"report": report}), data, tuple(_names_of(records))
+        )
+
+
+def _names_of(records: Sequence[Record]) -> Iterator[str]:
+    """Yield a name for each trajectory of several datasets, which begins with the dataset's."""
+    labels = [record.dataset.label or record.dataset.id for record in records]
+    for record, label in zip(records, labels, strict=True):
+        alone = labels.count(label) == 1
+        source = label if alone else f"{label} ({record.dataset.id})"
+        count = record.dataset.report.n_trajectories
+        names = record.names or tuple(str(n + 1) for n in range(count))
+        if count == 1 and not record.names:
+            yield source
+        else:
+            yield from (f"{source}: {name}" for name in names)
 
 
 def check_variables(where: str, given: Mapping[str, object], known: Sequence[str]) -> None:

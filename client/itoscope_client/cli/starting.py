@@ -138,7 +138,8 @@ def roll(
 
 
 @click.command(epilog=EXIT_STATUS)
-@reads
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@laid_out
 @giving(
     "confidence",
     "--confidence",
@@ -149,6 +150,7 @@ def roll(
 @starts
 @report_failure
 def population(
+    files: Sequence[str],
     confidence: float | None,
     degree: int | None,
     dynamics: str | None,
@@ -157,17 +159,38 @@ def population(
     parameters: Sequence[dict[str, Any]],
     labels: Sequence[tuple[str, str]],
     timeout_seconds: float | None,
-    **options: Any,
+    detach: bool,
+    output: Path | None,
+    timeout: float | None,
+    quiet: bool,
+    url: str | None,
+    as_json: bool,
+    **layout: Any,
 ) -> None:
     """Estimate how coefficients differ between the records in FILE.
+
+    With several files (or ids of datasets), the records are the trajectories of all of them.
 
     \b
     Examples:
       itoscope population voltage.csv --orientation rows --dt 1.5e-4 --degree 1
       itoscope population tracks.csv --id-column particle --dt 0.05
+      itoscope population cell-*.csv --dt 0.01
     """
     own = parameters_of(parameters, degree, dynamics, periodic, domain)
-    _of_file(populating(own, confidence, dict(labels) or None, timeout_seconds), **options)
+    job = populating(own, confidence, dict(labels) or None, timeout_seconds)
+    with Client(url) as client:
+        ids = []
+        for file in files:
+            if is_dataset_id(file):
+                ids.append(file)
+                continue
+            dataset = client.upload(Path(file), **layout_of(layout))
+            if not as_json:
+                click.echo(of_dataset(dataset, Path(file).name), err=detach)
+            ids.append(str(dataset["id"]))
+        job |= {"dataset": ids[0]} if len(ids) == 1 else {"datasets": ids}
+        _submitted(client, job, detach, output, timeout, quiet, as_json)
 
 
 @click.command(epilog=EXIT_STATUS)

@@ -463,7 +463,7 @@ class PlanJob(TypedDict, total=False):
 
 
 class PopulationJob(TypedDict, total=False):
-    """Estimate how the coefficients differ between the trajectories of a dataset.
+    """Estimate how the coefficients differ between trajectories, the records of a population.
 
     All trajectories together choose the terms. One more pass takes the sums of each, however many
     and however short they are.
@@ -486,6 +486,9 @@ class PopulationJob(TypedDict, total=False):
     """Parameters of the identification."""
     kind: Required[Literal["population"]]
     """Job kind: estimate how coefficients differ between records."""
+    datasets: Sequence[str]
+    """Ids of several datasets, instead of one, whose trajectories are the records. All have the
+    same variables, in the same units."""
     confidence: float
     """Confidence level of every interval. Default: 0.95."""
 
