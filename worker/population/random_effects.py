@@ -501,7 +501,7 @@ class _Likelihood:
         return float(chi2.sf(slopes @ np.linalg.solve(fixed, slopes), len(slopes)))
 
     def covariance_of_mean(self, found: _Moments) -> Floats:
-        """Estimate the covariance of the mean (M65)."""
+        """Estimate the covariance of the mean (M95)."""
         k = self._k
         covariance = self._knapp_hartung(found) * self._with_between_unknown(found)[:k, :k]
         # The mean first state of the records is not that of the population.
