@@ -184,6 +184,16 @@ def sample(option: Giving) -> tuple[Sequence[str], Any]:
         case ("drift" | "diffusion", _):
             key = "x" if option.name == "drift" else "x,x"
             return ["2*x"], {key: {"x": 2.0}}
+        case ("known", _):
+            return ["-x + 0.5*x^3"], {"drift": {"x": {"x": -1.0, "x^3": 0.5}}}
+        case ("required" | "excluded", _):
+            return ["y,y=1, x"], {"diffusion": {"y,y": ["1", "x"]}}
+        case ("bounds", _):
+            return ["y = x^3 < 0"], {"drift": {"y": {"x^3": [None, 0.0]}}}
+        case ("odd" | "gradient", _):
+            return [], True
+        case ("measurement_error", _):
+            return ["x=0.02"], {"x": 0.02}
         case ("passage", _):
             return ["-1", "1"], [{"from": -1.0, "to": 1.0}]
         case ("variants" | "over", _):
@@ -246,6 +256,39 @@ def test_options_given_several_times_are_merged(monkeypatch: pytest.MonkeyPatch)
     library = {"polynomial_degree": 2}
     both = {"range": [-1, 1], "bandwidth": 0.1}
     assert Recording.given["parameters"] == {"library": library, "kernels": both}
+
+
+def test_what_is_known_is_said_term_by_term(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("itoscope_client.cli.starting.Client", Recording)
+    given = ["--known", "-x", "--known", "x,x=0.25", "--bounds", "0<x^3<2", "--bounds", "x>-1e-3"]
+    given += ["--measurement-error", "0.02", "--parameters", '{"constraints": {"odd": true}}']
+    done = CliRunner().invoke(itoscope, ["identify", "data.csv", "--detach", *given])
+    assert done.exit_code == 0, done.output
+    assert Recording.given["parameters"] == {
+        "constraints": {
+            "known": {"drift": {"x": {"x": -1.0}}, "diffusion": {"x,x": {"1": 0.25}}},
+            "bounds": {"drift": {"x": {"x^3": [0.0, 2.0], "x": [-1e-3, None]}}},
+            "odd": True,
+        },
+        "measurement_noise": {"std_error": 0.02},
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--bounds", "x^3"], "no bound"),
+        (["--bounds", "x<a"], "no bound"),
+        (["--bounds", "0<x>2"], "no bound"),
+        (["--required", "x,,y"], "no list of terms"),
+        (["--measurement-error", "x=small"], "no number"),
+        (["--measurement-error", "0.1", "--measurement-error", "x=0.2"], "NAME= in each"),
+    ],
+)
+def test_what_cannot_be_read_is_said_with_an_example(given: list[str], said: str) -> None:
+    done = CliRunner().invoke(itoscope, ["identify", "data.csv", "--detach", *given])
+    assert done.exit_code == 2
+    assert said in " ".join(done.output.split())
 
 
 def hinted(stderr: str, beginning: str) -> list[str]:

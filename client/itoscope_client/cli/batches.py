@@ -15,7 +15,6 @@ from itoscope_client.cli.options import (
     labelled,
     laid_out,
     layout_of,
-    parameters_of,
     waits,
 )
 from itoscope_client.cli.output import EXIT_STATUS, of_batch, report_failure
@@ -49,11 +48,7 @@ _KNOWN = ("batch_", "ds_")
 @report_failure
 def batch(
     records: Sequence[str],
-    degree: int | None,
-    dynamics: str | None,
-    periodic: Sequence[tuple[str, str]],
-    domain: Sequence[tuple[str, Any]],
-    parameters: Sequence[dict[str, Any]],
+    parameters: Any,
     passage: Sequence[tuple[float, float]],
     analysis: Sequence[dict[str, Any]],
     model_only: bool,
@@ -93,10 +88,9 @@ def batch(
             wanted = analysis_of(
                 (*analysis, *([{"model_only": True}] if model_only else [])), passage
             )
-            own = parameters_of(parameters, degree, dynamics, periodic, domain)
             batch_id = client.batch(
                 _records(records),
-                parameters=own,
+                parameters=parameters,
                 analysis=wanted,
                 labels=dict(labels) or None,
                 label=name,

@@ -1,8 +1,10 @@
 """Options that several commands have, and the types of their values."""
 
+import inspect
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import Any, cast
 
@@ -69,6 +71,30 @@ class Bounds(click.ParamType):  # type: ignore[type-arg]
         return name, [low, high]
 
 
+class Limits(click.ParamType):  # type: ignore[type-arg]
+    """Bounds of a coefficient, `x^3<0`, `0<x<2`, or of one of several variables, `y=x>0`."""
+
+    name = "[NAME=]BOUNDS"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Split component, term and bounds, or fail with a message."""
+        if not isinstance(value, str):
+            return value
+        name, equals, rest = value.replace(" ", "").rpartition("=")
+        numbers, term = re.split("[<>]", rest), None
+        ends: dict[str, float | None] = {"<": None, ">": None}
+        try:
+            if len(numbers) == 3 and rest.count("<") == 2:
+                ends, term = {">": float(numbers[0]), "<": float(numbers[2])}, numbers[1]
+            elif len(numbers) == 2:
+                ends["<" if "<" in rest else ">"], term = float(numbers[1]), numbers[0]
+        except ValueError:
+            term = None
+        if not term:
+            self.fail(f"{rest!r} is no bound. Write it like 'x^3<0' or '0<x<2'", param, ctx)
+        return (name if equals else "x"), {term: [ends[">"], ends["<"]]}
+
+
 class Component(click.ParamType):  # type: ignore[type-arg]
     """A component of drift or diffusion, `x - x^3`, or of one of several variables, `y=-2*x`."""
 
@@ -117,6 +143,38 @@ def terms_of_sum(text: str) -> dict[str, float] | None:
             return None
         found[name] = found.get(name, 0.0) + sign * float(number[1] if number else 1)
     return found
+
+
+class Named(click.ParamType):  # type: ignore[type-arg]
+    """Terms of a component, `x,x^3`, or of one of several variables, `y=x`."""
+
+    name = "[NAME=]TERMS"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Split component and terms, or fail with a message."""
+        if not isinstance(value, str):
+            return value
+        name, equals, rest = value.rpartition("=")
+        terms = [term.strip() for term in rest.split(",")]
+        if not all(terms):
+            self.fail(f"{rest!r} is no list of terms. Write it like 'x,x^3'", param, ctx)
+        return (name if equals else "x"), terms
+
+
+class StandardError(click.ParamType):  # type: ignore[type-arg]
+    """A standard error of all samples, `0.02`, or of those of a variable, `x=0.02`."""
+
+    name = "[NAME=]NUMBER"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Split name and number, or fail with a message."""
+        if not isinstance(value, str):
+            return value
+        name, _, number = value.rpartition("=")
+        try:
+            return name or None, float(number)
+        except ValueError:
+            self.fail(f"{value!r} is no number. Write it like 0.02, or x=0.02", param, ctx)
 
 
 def together(*decorators: Callable[[Any], Any]) -> Decorator:
@@ -259,6 +317,56 @@ laid_out = together(
 """Options of the layout of a file."""
 reads = together(click.argument("file", type=click.Path(path_type=Path)), laid_out)
 """The file of data, and the options of its layout."""
+known_terms = together(
+    giving(
+        "parameters.constraints.known", "--known", "known", type=Component("x"), multiple=True,
+        help="Terms of the drift with their known coefficients: '-x', or of each variable: "
+        "'y=-2*x'; of the diffusion: 'x,x=0.25'. May be repeated.",
+    ),
+    giving(
+        "parameters.constraints.required", "--required", "required", type=Named(), multiple=True,
+        help="Terms that are part of the drift: 'x,x^3', 'y=x'; of the diffusion: 'x,x=1'.",
+    ),
+    giving(
+        "parameters.constraints.excluded", "--excluded", "excluded", type=Named(), multiple=True,
+        help="Terms that are no part of it, written in the same way.",
+    ),
+    giving(
+        "parameters.constraints.bounds", "--bounds", "bounds", type=Limits(), multiple=True,
+        help="Bounds of a coefficient: 'x^3<0', '0<x<2', 'y=x>0'. May be repeated.",
+    ),
+    giving(
+        "parameters.constraints.odd", "--odd", "odd", is_flag=True, default=None,
+        help="x → −x changes nothing: odd drift, even diffusion.",
+    ),
+    giving(
+        "parameters.constraints.gradient", "--gradient", "gradient", is_flag=True, default=None,
+        help="The drift is the slope of a potential.",
+    ),
+    giving(
+        "parameters.measurement_noise.std_error", "--measurement-error", "measurement_error",
+        type=StandardError(), multiple=True,
+        help="Known standard error of the samples: 0.02, or of each variable: x=0.02.",
+    ),
+    giving(
+        "parameters.exposure", "--exposure", "exposure", type=float, metavar="TIME",
+        help="Time over which each sample is an average.",
+    ),
+)  # fmt: skip
+"""What is known before the fit."""
+
+
+def _collected(command: Command) -> Command:
+    """Merge the options of `fits` into one argument, `parameters`; None where none are given."""
+
+    @wraps(command)
+    def with_parameters(**given: Any) -> None:
+        own = {name: given.pop(name) for name in inspect.signature(parameters_of).parameters}
+        command(parameters=parameters_of(**own), **given)
+
+    return with_parameters
+
+
 fits = together(
     giving(
         "parameters.library.polynomial_degree", "--degree", type=click.IntRange(0, 10),
@@ -270,12 +378,14 @@ fits = together(
         help="second-order: the file has positions; force and friction are fitted.",
     ),
     bounded("parameters"),
+    known_terms,
     giving(
         "parameters", "--parameters", type=Parsed(), multiple=True,
         help="All other parameters as JSON, or @FILE. May be repeated.",
     ),
+    _collected,
 )  # fmt: skip
-"""Parameters of an identification."""
+"""Parameters of an identification, which the command gets merged."""
 analyses = together(
     giving(
         "analysis.passages", "--passage", type=(float, float), multiple=True, metavar="FROM TO",
@@ -309,19 +419,66 @@ def layout_of(options: Mapping[str, Any]) -> LayoutOptions:
 
 
 def parameters_of(
-    given: Sequence[Mapping[str, Any]],
+    parameters: Sequence[Mapping[str, Any]],
     degree: int | None,
     dynamics: str | None,
     periodic: Sequence[tuple[str, str]],
     domain: Sequence[tuple[str, Any]],
+    known: Sequence[tuple[str, Any]],
+    required: Sequence[tuple[str, Any]],
+    excluded: Sequence[tuple[str, Any]],
+    bounds: Sequence[tuple[str, Any]],
+    odd: bool | None,
+    gradient: bool | None,
+    measurement_error: Sequence[tuple[str | None, float]],
+    exposure: float | None,
 ) -> Any:
     """Merge the options of `fits` into the parameters; None where none are given."""
-    parameters = merged(given)
-    if dynamics is not None:
-        parameters = merged((parameters, {"dynamics": dynamics}))
-    if degree is not None:
-        parameters = merged((parameters, {"library": {"polynomial_degree": degree}}))
-    return with_bounds(parameters, periodic, domain) or None
+    named = {"known": known, "required": required, "excluded": excluded, "bounds": bounds}
+    own = {
+        "library": {"polynomial_degree": degree},
+        "dynamics": dynamics,
+        "constraints": {
+            **{name: _by_component(values) for name, values in named.items()},
+            "odd": odd,
+            "gradient": gradient,
+        },
+        "measurement_noise": {"std_error": _by_variable(measurement_error)},
+        "exposure": exposure,
+    }
+    return with_bounds(merged((*parameters, _given(own))), periodic, domain) or None
+
+
+def _by_component(named: Iterable[tuple[str, Any]]) -> dict[str, Any] | None:
+    """Return terms by component, those of pairs of variables apart; None where there are none."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, terms in named:
+        component = ",".join(part.strip() for part in name.split(","))
+        of = found.setdefault("diffusion" if "," in component else "drift", {})
+        if isinstance(terms, Mapping):
+            of.setdefault(component, {}).update(terms)
+        else:
+            of.setdefault(component, []).extend(terms)
+    return found or None
+
+
+def _by_variable(errors: Sequence[tuple[str | None, float]]) -> float | dict[str, float] | None:
+    """Return one standard error, or those by variable. Raise click.UsageError for a mixture."""
+    named = {name: error for name, error in errors if name is not None}
+    if not errors or len(named) == len(errors):
+        return named or None
+    if len(errors) > 1:
+        raise click.UsageError("Give one --measurement-error for all variables, or NAME= in each.")
+    return errors[0][1]
+
+
+def _given(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a document says, without what is None or says nothing."""
+    whole = {
+        name: _given(value) if isinstance(value, Mapping) else value
+        for name, value in document.items()
+    }
+    return {name: value for name, value in whole.items() if value is not None and value != {}}
 
 
 def with_bounds(

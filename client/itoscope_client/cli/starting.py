@@ -19,7 +19,6 @@ from itoscope_client.cli.options import (
     giving,
     laid_out,
     layout_of,
-    parameters_of,
     reads,
     starts,
     together,
@@ -49,11 +48,7 @@ from itoscope_client.waiting import how_to_resume
 @starts
 @report_failure
 def identify(
-    degree: int | None,
-    dynamics: str | None,
-    periodic: Sequence[tuple[str, str]],
-    domain: Sequence[tuple[str, Any]],
-    parameters: Sequence[dict[str, Any]],
+    parameters: Any,
     preset: Any,
     passage: Sequence[tuple[float, float]],
     analysis: Sequence[dict[str, Any]],
@@ -76,9 +71,10 @@ def identify(
       itoscope identify data.csv --json | jq .model.drift.x.expression
       job=$(itoscope identify huge.npy --dt 1e-5 --detach) && itoscope watch $job
     """
-    own = parameters_of(parameters, degree, dynamics, periodic, domain)
     wanted = analysis_of(analysis, passage)
-    _of_file(identification(own, wanted, preset, dict(labels) or None, timeout_seconds), **options)
+    _of_file(
+        identification(parameters, wanted, preset, dict(labels) or None, timeout_seconds), **options
+    )
 
 
 @click.command(epilog=EXIT_STATUS)
@@ -113,11 +109,7 @@ def roll(
     share: float | None,
     length: float | None,
     confidence: float | None,
-    degree: int | None,
-    dynamics: str | None,
-    periodic: Sequence[tuple[str, str]],
-    domain: Sequence[tuple[str, Any]],
-    parameters: Sequence[dict[str, Any]],
+    parameters: Any,
     labels: Sequence[tuple[str, str]],
     timeout_seconds: float | None,
     **options: Any,
@@ -131,9 +123,9 @@ def roll(
     """
     asked = {"count": count, "share": share, "length": length}
     windows: Any = {name: value for name, value in asked.items() if value is not None}
-    own = parameters_of(parameters, degree, dynamics, periodic, domain)
     _of_file(
-        rolling(windows or None, own, confidence, dict(labels) or None, timeout_seconds), **options
+        rolling(windows or None, parameters, confidence, dict(labels) or None, timeout_seconds),
+        **options,
     )
 
 
@@ -152,11 +144,7 @@ def roll(
 def population(
     files: Sequence[str],
     confidence: float | None,
-    degree: int | None,
-    dynamics: str | None,
-    periodic: Sequence[tuple[str, str]],
-    domain: Sequence[tuple[str, Any]],
-    parameters: Sequence[dict[str, Any]],
+    parameters: Any,
     labels: Sequence[tuple[str, str]],
     timeout_seconds: float | None,
     detach: bool,
@@ -177,8 +165,7 @@ def population(
       itoscope population tracks.csv --id-column particle --dt 0.05
       itoscope population cell-*.csv --dt 0.01
     """
-    own = parameters_of(parameters, degree, dynamics, periodic, domain)
-    job = populating(own, confidence, dict(labels) or None, timeout_seconds)
+    job = populating(parameters, confidence, dict(labels) or None, timeout_seconds)
     with Client(url) as client:
         ids = []
         for file in files:
@@ -209,11 +196,7 @@ def population(
 @report_failure
 def sweep(
     over: Sequence[Any],
-    degree: int | None,
-    dynamics: str | None,
-    periodic: Sequence[tuple[str, str]],
-    domain: Sequence[tuple[str, Any]],
-    parameters: Sequence[dict[str, Any]],
+    parameters: Any,
     passage: Sequence[tuple[float, float]],
     analysis: Sequence[dict[str, Any]],
     labels: Sequence[tuple[str, str]],
@@ -227,9 +210,8 @@ def sweep(
       itoscope sweep data.csv --over '{"library": {"polynomial_degree": 3}}' \\
                               --over '{"selection": {"method": "pastis"}}'
     """
-    own = parameters_of(parameters, degree, dynamics, periodic, domain)
     wanted = analysis_of(analysis, passage)
-    _of_file(sweeping(over, own, wanted, dict(labels) or None, timeout_seconds), **options)
+    _of_file(sweeping(over, parameters, wanted, dict(labels) or None, timeout_seconds), **options)
 
 
 models = together(
@@ -274,11 +256,7 @@ def compare(
     file: Path | None,
     groups: Sequence[tuple[str, str]],
     reference: str | None,
-    degree: int | None,
-    dynamics: str | None,
-    periodic: Sequence[tuple[str, str]],
-    domain: Sequence[tuple[str, Any]],
-    parameters: Sequence[dict[str, Any]],
+    parameters: Any,
     passage: Sequence[tuple[float, float]],
     analysis: Sequence[dict[str, Any]],
     labels: Sequence[tuple[str, str]],
@@ -302,9 +280,8 @@ def compare(
     """
     if (file is None) == (not groups):
         raise click.UsageError("give the groups with --group, or a FILE with --group-column")
-    own = parameters_of(parameters, degree, dynamics, periodic, domain)
     wanted = analysis_of(analysis, passage)
-    job = comparing(reference, own, wanted, dict(labels) or None, timeout_seconds)
+    job = comparing(reference, parameters, wanted, dict(labels) or None, timeout_seconds)
     with Client(url) as client:
 
         def uploaded(path: Path) -> str:
