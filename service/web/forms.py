@@ -11,13 +11,16 @@ from contract.kinds import KINDS
 from contract.kinds import Kind as JobKind
 from service.openapi.schemas import schema
 
-Kind = Literal["choice", "flag", "number", "text", "names", "pair", "rows", "values", "json"]
+Kind = Literal[
+    "choice", "flag", "number", "text", "names", "pair", "rows", "values", "sum", "region", "json"
+]
 
 BASIC = (
     "parameters/library/polynomial_degree",
     "parameters/dynamics",
     "parameters/selection/method",
     "parameters/measurement_noise",
+    "parameters/measurement_noise/std_error",
     "parameters/periodic",
     "parameters/domain",
     "analysis/passages",
@@ -29,6 +32,13 @@ NAMED = {
     "parameters/selection/method": "Selection method",
     "parameters/kernels/count": "Number of kernels",
     "parameters/kernels/range": "Range of kernel centres",
+    "parameters/constraints/known/diffusion": "Known terms of the diffusion",
+    "parameters/constraints/required/diffusion": "Required terms of the diffusion",
+    "parameters/constraints/excluded/diffusion": "Excluded terms of the diffusion",
+    "parameters/constraints/bounds/diffusion": "Bounds of the diffusion’s coefficients",
+    "parameters/constraints/equalities": "Equations among coefficients",
+    "parameters/constraints/odd": "Odd dynamics",
+    "parameters/constraints/gradient": "Drift with a potential",
     "analysis/passages": "Additional first-passage times",
     "analysis/committors": "Additional committors",
     "analysis/exits": "Exit from intervals",
@@ -63,6 +73,11 @@ IN_A_FORM = (
     ("`null`:", "Blank:"),
     ("`generator` is then empty, and the", "The"),
     (", or the unit of each by the name or 1-based number of its column", ""),
+    (
+        " An object gives the standard error of the samples, which is then not estimated; "
+        "first-order dynamics only.",
+        "",
+    ),
     ("If true, the eigenfunctions are", "The eigenfunctions are"),
 )
 """What the documents' descriptions call otherwise than a form does."""
@@ -79,6 +94,36 @@ BY_VARIABLE: dict[str, tuple[Kind, str, str, str]] = {
         "Bounds of {}, if any",
         "-1..1",
         "Lower and upper bound. Without an upper one: 0..",
+    ),
+    "parameters/measurement_noise/std_error": (
+        "number",
+        "Known measurement error of {}",
+        "0.02",
+        "Standard error of the samples. Blank: not known.",
+    ),
+    "parameters/constraints/known/drift": (
+        "sum",
+        "Known terms of the drift of {}",
+        "-x",
+        "With their coefficients; all others are fitted.",
+    ),
+    "parameters/constraints/required/drift": (
+        "names",
+        "Required terms of the drift of {}",
+        "x, x^3",
+        "Part of the model, whatever the selection says.",
+    ),
+    "parameters/constraints/excluded/drift": (
+        "names",
+        "Excluded terms of the drift of {}",
+        "x^2",
+        "",
+    ),
+    "parameters/constraints/bounds/drift": (
+        "region",
+        "Bounds of coefficients in the drift of {}",
+        "x^3 < 0",
+        "Several are joined by “and”.",
     ),
     "analysis/inputs": (
         "number",
@@ -208,7 +253,8 @@ def job_fields(
         elif field.path == "parameters/library/input_degree" and not inputs:
             continue
         elif field.path not in (*BASIC, *LEFT_OUT):
-            groups.setdefault(_heading(field.path.split("/")), []).append(field)
+            made = _by_variable(field, variables)
+            groups.setdefault(_heading(field.path.split("/")), []).extend(made)
     return [made for field in basic for made in _by_variable(field, variables)], groups
 
 
@@ -252,9 +298,9 @@ def _fields(described: dict[str, Any], definitions: dict[str, Any], path: str) -
     for name, given in described.get("properties", {}).items():
         place = f"{path}/{name}" if path else name
         inside = _object(given, definitions)
-        if inside is None:
+        if inside is None or any("enum" in option for option in given.get("anyOf", ())):
             yield _field(place, name, given, definitions)
-        else:
+        if inside is not None:
             yield from _fields(inside, definitions, place)
 
 
@@ -333,7 +379,7 @@ def _by_variable(field: Field, variables: Mapping[str, str]) -> Iterator[Field]:
             label=label.format(name),
             description=description,
             kind=kind,
-            example=example,
+            example=example.replace("x", name),
             unit=field.unit,
             alias=f"{field.path}/{standard}",
         )

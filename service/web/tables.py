@@ -104,14 +104,15 @@ def _terms(of: str, component: Component) -> Iterator[tuple[str | Markup, ...]]:
             yield (
                 of,
                 mathml.term(t.term),
-                value + power,
+                value + power + (" (at its bound)" if t.bound else ""),
                 error + power,
                 interval,
                 plain(t.z, 3),
                 likely,
             )
         else:
-            yield of, mathml.term(t.term), plain(t.value), "–", "–", "–", likely
+            error = "given" if t.known else "–"
+            yield of, mathml.term(t.term), plain(t.value), error, "–", "–", likely
 
 
 def _rates(result: ModelResult, units: Units) -> Iterator[Table]:
@@ -247,6 +248,15 @@ def _checks(result: IdentificationResult) -> Table:
         rows.append(("total variation distance between data and model density", distance, "0"))
     if d.measurement_noise_variance is not None:
         rows.append(("measurement noise variance", plain(d.measurement_noise_variance, 3), "0"))
+    for name, component in components_of(result.model):
+        test = component.constraint_test
+        if test is not None:
+            terms = ", ".join(
+                f"{term} is {plain(free.value, 3)} ± {plain(free.std_error, 2)}"
+                for term, free in test.free.items()
+            )
+            said = f"p-value of the terms given or excluded in the {name}: if free, {terms}"
+            rows.append((said, plain(test.p_value, 2), "> 0.01"))
     rows += [
         (f"p-value of what was given: {WORDS[test.restriction]}", plain(test.p_value, 2), "> 0.01")
         for test in result.model.restriction_tests

@@ -42,6 +42,16 @@ def table() -> list[tuple[str, str]]:
     named |= {"parameters/periodic": "Period", "parameters/domain": "Bounds"}
     named |= {"parameters/forcing": "Forcing", "parameters/constraints": "Constraints"}
     named |= {"analysis/inputs": "Value in the analysis"}
+    named |= {"parameters/measurement_noise/std_error": "Known measurement error"}
+    named |= {
+        f"parameters/constraints/{name}/drift": f"{label} of the drift"
+        for name, label in (
+            ("known", "Known terms"),
+            ("required", "Required terms"),
+            ("excluded", "Excluded terms"),
+            ("bounds", "Bounds of coefficients"),
+        )
+    }
     for path, label in sorted(named.items(), key=lambda item: -len(item[0])):
         first, _, rest = path.replace("/", ".").partition(".")
         # A parameter may be named with or without the document that holds it.

@@ -21,7 +21,8 @@ export function read(form) {
 function put(document, path, value) {
   const steps = path.split('/'), last = steps.pop();
   let place = document;
-  for (const step of steps) place = place[step] ??= {};
+  // A word, as of the noise, gives way to what is said in more detail.
+  for (const step of steps) place = place[step] = typeof place[step] === 'object' ? place[step] : {};
   place[last] = value;
   return document;
 }
@@ -31,7 +32,7 @@ export function fill(form, document) {
   for (const input of form.querySelectorAll('[data-path]')) {
     const { kind, path, alias, default: usual } = input.dataset;
     const value = kind === 'values' ? triedOf(document.variants, path) : at(document, path) ?? at(document, alias);
-    if (value === undefined || value === null) continue;
+    if (value === undefined || value === null || (kind === 'choice' && typeof value === 'object')) continue;
     if (kind === 'flag') {
       input.checked = value;
       continue;
@@ -43,7 +44,8 @@ export function fill(form, document) {
   }
 }
 
-function at(document, path) { return path?.split('/').reduce((place, step) => place?.[step], document); }
+/** The value at a path; a number stands for all that is below it, as of every variable. */
+function at(document, path) { return path?.split('/').reduce((place, step) => typeof place === 'number' ? place : place?.[step], document); }
 
 /** The values of one field among all parameter sets of a sweep. */
 function triedOf(variants, path) {
@@ -54,6 +56,8 @@ function triedOf(variants, path) {
 /** A value as it is typed; `valueOf` reads it. */
 function textOf(value, { dataset: { kind, columns } }) {
   if (kind === 'json') return Object.keys(value).length ? JSON.stringify(value) : '';
+  if (kind === 'region') return placeText(value);
+  if (kind === 'sum') return Object.entries(value).map(([term, factor]) => `${factor}*${term}`).join(' + ').replaceAll('+ -', '- ');
   if (!Array.isArray(value)) return String(value);
   if (kind === 'pair') return value.map((end) => end ?? '').join('..');
   if (kind !== 'rows') return value.join(', ');
@@ -101,6 +105,8 @@ function valueOf(input) {
     case 'names': return text.split(',').map((name) => name.trim()).filter(Boolean);
     case 'pair': return wordsOf(input).includes(text) ? text : pair(input, text);
     case 'json': return jsonOf(input, text);
+    case 'sum': return sumOf(input, text);
+    case 'region': return boundsOf(input, text);
     case 'rows': return text.split('\n').map((row) => row.trim()).filter(Boolean).map((row) => rowOf(input, row));
     default: return text;
   }
@@ -113,6 +119,20 @@ function jsonOf(input, text) {
   } catch {
     throw new FieldFault(input, `Write it as JSON, such as ${input.placeholder.replace(/^e\.g\. /, '') || '{"x": ["x"]}'}.`);
   }
+}
+
+/** `x - 0.5*x^3` → {x: 1, 'x^3': -0.5}. */
+function sumOf(input, text) {
+  const terms = termsOf(text);
+  if (/[+*/^-]$/.test(text) || !Object.values(terms).every(Number.isFinite)) throw new FieldFault(input, `“${text}” is no sum of terms, ${input.placeholder}.`);
+  return terms;
+}
+
+/** `x^3 < 0 and x > 1` → {'x^3': [null, 0], x: [1, null]}. */
+function boundsOf(input, text) {
+  const place = placeOf(text);
+  if (place === undefined || typeof place !== 'object' || Array.isArray(place)) throw new FieldFault(input, `“${text}” is not understood: enter bounds, ${input.placeholder}.`);
+  return place;
 }
 
 /** A number as people type it; NaN for anything else. */

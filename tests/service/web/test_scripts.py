@@ -68,6 +68,8 @@ EXIT = {"columns": "from low high"}
         ("pair", "auto", {"words": "auto"}, "auto"),
         ("rows", "-1, 1\n0 to 1", TWO, [{"from": -1, "to": 1}, {"from": 0, "to": 1}]),
         ("json", '{"x": ["x^3"]}', {}, {"x": ["x^3"]}),
+        ("sum", "-x + 0.5*x^3 − 1e-3", {}, {"x": -1, "x^3": 0.5, "1": -0.001}),
+        ("region", "x^3 < 0 and x > -1", {}, {"x^3": [None, 0], "x": [-1, None]}),
         ("rows", "0, -1, 1", EXIT, [{"from": 0, "low": -1, "high": 1}]),
         (
             "rows",
@@ -95,6 +97,8 @@ def test_what_people_type_becomes_json(
         ("pair", "a..1", {}, "“a” is not a number."),
         ("rows", "1 2 3", TWO, "“1 2 3” is not understood: enter 2 values"),
         ("rows", "left to right", TWO, "“left to right” is not understood"),
+        ("sum", "x - ", {}, "“x -” is no sum of terms"),
+        ("region", "0 < x^3", {}, "“0 < x^3” is not understood: enter bounds"),
         ("values", "bic, best", {"words": "bic pastis"}, "Choose among bic, pastis; “best”"),
     ],
 )
@@ -102,6 +106,13 @@ def test_what_is_not_understood_is_said_in_words(
     kind: str, text: str, data: dict[str, str], said: str
 ) -> None:
     assert said in read(("a/b", kind, text, data))
+
+
+def test_a_known_measurement_error_takes_the_place_of_a_word() -> None:
+    noise = "parameters/measurement_noise"
+    word = (noise, "choice", "none", {"default": "auto"})
+    error = (f"{noise}/std_error/u", "number", "0.02", {})
+    assert read(word, error) == {"parameters": {"measurement_noise": {"std_error": {"u": 0.02}}}}
 
 
 def test_a_sweep_tries_every_combination() -> None:
