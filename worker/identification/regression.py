@@ -20,6 +20,10 @@ SMALLEST_EIGENVALUE = 1e-10
 """Share of V's largest eigenvalue below which a direction carries rounding errors only."""
 
 
+LEAST_SHARE = 1e-3
+"""Least ratio of what some windows show of a direction to what they show of the best one."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class NormalEquations:
     """Whitened regression in the internal basis: information · coefficients = score.
@@ -208,13 +212,47 @@ def calibration(equations: NormalEquations) -> float:
 
 def scaled(equations: NormalEquations, factor: float) -> NormalEquations:
     """Divide V by a factor."""
+    return _changed(equations, factor * np.eye(len(equations.score)))
+
+
+def _changed(equations: NormalEquations, change: Floats) -> NormalEquations:
+    """Multiply scores by a matrix that leaves the information symmetric."""
     return NormalEquations(
-        information=factor * equations.information,
-        score=factor * equations.score,
-        block_information=factor * equations.block_information,
-        block_score=factor * equations.block_score,
+        information=change @ equations.information,
+        score=change @ equations.score,
+        block_information=change @ equations.block_information,
+        block_score=equations.block_score @ change.T,
         design=equations.design,
     )
+
+
+def with_covariance_of_scores(
+    equations: NormalEquations, alone: Floats, covariance: Floats, common: Floats
+) -> NormalEquations:
+    """Weight equations with the covariance that windows which overlap give their scores.
+
+    Equations that V weights as if windows were independent have the scores' covariance
+    H = F Fᵀ. Of some of the windows both are known, H₁ = F M Fᵀ as if they were, and Ω₁ as they
+    are; that of all is Ω = F M^(−1/2) F⁻¹ Ω₁ F⁻ᵀ M^(−1/2) Fᵀ + c cᵀ, and the information H Ω⁻¹ H.
+
+    Parameters
+    ----------
+    equations : equations that V weights
+    alone, covariance : (n_functions, n_functions) H₁ and Ω₁
+    common : (n_functions,) an error c that all scores share
+    """
+    values, vectors = np.linalg.eigh(equations.information)
+    kept = values > 1e-12 * values[-1]
+    root = vectors[:, kept] * np.sqrt(values[kept])
+    inverse = (vectors[:, kept] / np.sqrt(values[kept])).T
+    shares, along = np.linalg.eigh(inverse @ alone @ inverse.T)
+    if not shares[-1] > 0:
+        return equations
+    to_all = (along / np.sqrt(shares.clip(min=LEAST_SHARE * shares[-1]))) @ along.T @ inverse
+    error = inverse @ common
+    whole = to_all @ covariance @ to_all.T + np.outer(error, error)
+    changed = _changed(equations, root @ np.linalg.pinv(whole, 1e-6, hermitian=True) @ inverse)
+    return replace(changed, information=(changed.information + changed.information.T) / 2)
 
 
 def degrees_of_freedom(leverage: Floats) -> float:

@@ -88,7 +88,7 @@ def _weights(problem: Problem, identified: Fit, statistics: KernelStatistics) ->
     """Return weights from the window's increments; with noise, from the whole series' model."""
     if identified.rule.noise is not None:
         return weights_through_noise(
-            problem, statistics, identified, identified.rule.noise.variance
+            problem, statistics, identified, identified.rule.noise, identified.equations.runs
         )
     return first_weights(statistics, problem.kernels)
 

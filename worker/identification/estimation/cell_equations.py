@@ -21,10 +21,10 @@ from worker.identification.regression import (
     calibrated,
     no_data_under_kernels,
     noise_covariance,
-    scaled,
     smooth_ratio,
     whitened_by,
     whitening_of,
+    with_covariance_of_scores,
     with_scores,
 )
 from worker.identification.selection.best_subset import Estimate
@@ -34,8 +34,9 @@ from worker.identification.sums.block_sums import blocks_between
 from worker.identification.sums.cell_rules import WindowsPass, diffusion_systems, drift_system
 from worker.identification.sums.kernel_statistics import KernelStatistics, WeakSystem, statistics_of
 from worker.identification.sums.kernels import Cells, Kernels, kernels_at_nodes
+from worker.identification.sums.overlapping_windows import Overlaps, Runs, runs_of
 from worker.identification.sums.polynomial_moments import gather_by_powers, is_polynomial
-from worker.identification.sums.rules import TRAPEZOID, SamplingRule
+from worker.identification.sums.rules import TRAPEZOID, SamplingRule, ScalarNoise
 from worker.identification.sums.window_products import Pair
 
 Floats = NDArray[np.float64]
@@ -57,6 +58,12 @@ LONG_RECORD = 1_000_000
 
 Half of them, or all of every fourth block, show the effect of the step's length to a percent."""
 
+WINDOWS_THAT_OVERLAP = 20_000
+"""Windows that give the covariance of overlapping ones to a percent."""
+
+RATE_OF_WINDOW = 0.5
+"""Largest relaxation rate, per step of a window, of which noise in b̃ is counted."""
+
 WINDOWS_FOR_DIAGNOSTICS = 500_000
 """Residuals that show what is material: a correlation of 0.005 is 3.5 of its standard errors."""
 
@@ -67,10 +74,13 @@ class Weights:
 
     drift       (n_nodes,) Σ ω Δt of the drift's residuals
     diffusion   (n_nodes,) Σ ω Δt² of the diffusion's residuals
+    overlaps    residuals of the drift in windows that share increments and noise, where these are
+                known; the drift's weights are then those of independent windows
     """
 
     drift: Floats
     diffusion: Floats
+    overlaps: Overlaps | None = None
 
 
 def walk(
@@ -220,23 +230,47 @@ def weights_of(
 
 
 def weights_through_noise(
-    problem: Problem, statistics: KernelStatistics, fit: Solution, variance: float
+    problem: Problem,
+    statistics: KernelStatistics,
+    fit: Solution,
+    noise: ScalarNoise,
+    runs: Runs,
 ) -> Weights:
-    """Return the weights of a diffusion with measurement noise, up to a factor (see `calibrated`).
+    """Return the weights of a fit with measurement noise; the diffusion's are up to a factor.
 
     Parameters
     ----------
     problem : library
     statistics : sums over all windows
     fit : drift and diffusion
-    variance : variance of the measurement noise, internal units
+    noise : measurement noise
+    runs : some of the windows
     """
-    a = problem.library.internal(statistics.nodes) @ fit.tensor[0, 0]
-    mean = float(statistics.time @ a) / float(statistics.time.sum())
-    # A fit far below its average cannot be trusted, nor can a negative average.
-    a = np.maximum(a, 0.2 * mean) if mean > 0 else np.ones_like(a)
-    motion = 2 * (a + variance / fit.rule.windows.stride)
-    return Weights(a * statistics.time, motion**2 * statistics.time_squared.sum(axis=0))
+    functions, stride = problem.library.internal(statistics.nodes), fit.rule.windows.stride
+    a, time = functions @ fit.tensor[0, 0], float(statistics.time.sum())
+    mean = float(statistics.time @ a) / time
+
+    def trusted(a: Floats) -> Floats:
+        # A fit far below its average cannot be trusted, nor can a negative average.
+        return np.maximum(a, 0.2 * mean) if mean > 0 else np.ones_like(a)
+
+    motion = 2 * (trusted(a) + noise.variance / stride)
+    overlaps = None
+    if mean > 0:
+        at = problem.library.internal(runs.instrument)
+        b = functions @ fit.drift[0].estimate.internal
+        rate = 2 * float(statistics.time @ b**2) / time / mean
+        shape = np.ones(len(at)) if noise.shape is None else at @ noise.shape
+        overlaps = Overlaps(
+            runs,
+            stride,
+            trusted(at @ fit.tensor[0, 0]),
+            noise.variance * shape,
+            min(rate, RATE_OF_WINDOW / float(runs.step.mean())),
+        )
+    return Weights(
+        trusted(a) * statistics.time, motion**2 * statistics.time_squared.sum(axis=0), overlaps
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,41 +311,31 @@ class CellEquations:
         rule = rule or self.rule
         whitening = _whitening(self.problem.kernels, self.statistics.cells, v, "drift")
         system = drift_system(rule, self.statistics, self.problem.library)
-        if self.expected is None or rule.is_explicit:
+        if v.overlaps is not None and v.overlaps.stride == rule.stride:
+            found = self._with_overlaps(rule, system, whitening, v.overlaps)
+        elif self.expected is None or rule.is_explicit:
             found = _whitened(rule, system, whitening)
         else:
             found = _whitened(rule, self._less(system, self.expectations.drift), whitening)
             slope = self._scores(found, whitening) @ self.expectations.drift_slope
             found = with_scores(found, slope, found.information)
-        if rule.noise is not None and rule.noise.error:
-            found = self._with_error_of_noise(rule, rule.noise.error, found, whitening)
         return found if self.least is None else self.least.of_drift(p, found)
 
-    def _with_error_of_noise(
-        self,
-        rule: SamplingRule,
-        error: float,
-        found: NormalEquations,
-        whitening: Floats,
+    def _with_overlaps(
+        self, rule: SamplingRule, system: WeakSystem, whitening: Floats, overlaps: Overlaps
     ) -> NormalEquations:
-        """Weight the drift's equations with the error of the noise's variance in them, too.
+        """Weight the drift's equations with the increments and the noise that windows share.
 
-        Parameters
-        ----------
-        rule, error : rule with the noise, and the standard error of its variance
-        found : equations without that error
-        whitening : V^(−1/2) of these
+        The error of the noise's variance is one that all of them share, too.
         """
-        system, slope = measurement_noise.drift_system(rule, self.statistics, self.problem.library)
-        by_model = whitened_by(system, whitening)
-        factor = float(np.trace(found.information) / np.trace(by_model.information))
-        common = np.sqrt(factor) * error * (whitening @ slope)
-        square = float(common @ common)
-        if not square:
-            return found
-        # (1 + c cᵀ)^(−1/2) for the common error c.
-        less = (1 - 1 / np.sqrt(1 + square)) / square * np.outer(common, common @ whitening)
-        return scaled(whitened_by(system, whitening - less), factor)
+        found = whitened_by(system, whitening)
+        instruments = found.design.T @ whitening
+        values = (instruments @ overlaps.runs.kernels).T
+        error = rule.noise.error if rule.noise is not None else 0.0
+        slope = measurement_noise.drift_slope(rule, self.statistics)
+        return with_covariance_of_scores(
+            found, overlaps.alone(values), overlaps.covariance(values), error * instruments @ slope
+        )
 
     def of_diffusion(
         self,
@@ -361,6 +385,12 @@ class CellEquations:
         return np.asarray(
             equations.design.T @ whitening @ self.statistics.at_nodes(self.problem.kernels)
         )
+
+    @cached_property
+    def runs(self) -> Runs:
+        """Some of the windows, one after another."""
+        some = walk(self.problem, self.rule, at_most=WINDOWS_THAT_OVERLAP)
+        return runs_of(some, self.problem.kernels)
 
     def residuals(self, model: Solution) -> Residuals:
         """Measure the residuals of a model."""

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import chi2
 
 from grammar.terms import variable_name
 from worker.identification.checks.markov_tests import ScoreTests
@@ -44,6 +45,31 @@ class Restriction:
     statistic: float
     dof: int | None
     p_value: float
+
+
+def noise_restriction(
+    variables: tuple[str, ...], variances: tuple[float, float, float], unit: float
+) -> Restriction:
+    """Test measurement noise that was given against its free estimate.
+
+    Parameters
+    ----------
+    variables : names of the variables
+    variances : variance that was given, its estimate, and that one's standard error
+    unit : unit of the variances [state²]
+    """
+    known, free, error = variances
+    statistic = ((free - known) / error) ** 2
+    return Restriction(
+        "measurement-noise",
+        variables,
+        "standard error of the samples",
+        f"the variance of the measurement noise is {free * unit:.3g} ± {error * unit:.2g} instead "
+        f"of {known * unit:.3g}",
+        statistic,
+        1,
+        float(chi2.sf(statistic, 1)),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
 
 from worker.identification.checks.residuals import ResidualMoments
 from worker.identification.errors import InvalidLibrary, TooFewSamples
@@ -16,7 +15,7 @@ from worker.identification.estimation.cell_equations import (
 )
 from worker.identification.estimation.components import solve
 from worker.identification.estimation.direct_equations import joint_equations_of
-from worker.identification.estimation.fit import Fit, Restriction, Solution
+from worker.identification.estimation.fit import Fit, Restriction, Solution, noise_restriction
 from worker.identification.estimation.one_rule import is_too_coarse, judged, mean_diffusion_and_rate
 from worker.identification.estimation.possible_noise import NoiseBelow
 from worker.identification.estimation.problem import GivenNoise, Problem
@@ -211,7 +210,7 @@ def _through_noise_at(
         noise = replace(noise, variance=variance, shape=shape, error=found.noise_error)
         if abs(change) < NOISE_TOLERANCE * abs(variance) and (turn or not fixed):
             break
-        weights = weights_through_noise(problem, statistics, found, variance)
+        weights = weights_through_noise(problem, statistics, found, noise, equations.runs)
     return replace(
         judged(problem, replace(equations, rule=replace(rule, noise=noise)), weights, plain),
         exposure=exposure,
@@ -375,7 +374,7 @@ def _through_given_at(problem: Problem, plain: Fit, rule: SamplingRule, given: G
         size = max(abs(noise.variance), variance)
         if turn and abs(noise.variance - before.variance) < NOISE_TOLERANCE * size:
             break
-        weights = weights_through_noise(problem, statistics, found, noise.variance)
+        weights = weights_through_noise(problem, statistics, found, noise, equations.runs)
     whole = replace(equations, rule=replace(rule, noise=noise))
     return judged(problem, whole, weights, plain)
 
@@ -412,19 +411,11 @@ def _noise_tested(
     free = _through_noise_at(problem, plain, replace(found.rule, noise=NO_NOISE), known)
     if free is None or not free.noise_error > 0:
         return ()
-    variance = float(free.noise_variances[0])
-    statistic = ((variance - known.variance) / free.noise_error) ** 2
-    unit = problem.scales.unit**2
     return (
-        Restriction(
-            "measurement-noise",
+        noise_restriction(
             problem.library.variables,
-            "standard error of the samples",
-            f"the variance of the measurement noise is {variance * unit:.3g} ± "
-            f"{free.noise_error * unit:.2g} instead of {known.variance * unit:.3g}",
-            statistic,
-            1,
-            float(chi2.sf(statistic, 1)),
+            (known.variance, float(free.noise_variances[0]), free.noise_error),
+            problem.scales.unit**2,
         ),
     )
 

@@ -95,7 +95,7 @@ def drift_system(rule: SamplingRule, statistics: KernelStatistics, library: Libr
     statistics : sums of `window_weights`
     """
     if rule.lead:
-        return measurement_noise.drift_system(rule, statistics, library)[0]
+        return measurement_noise.drift_system(rule, statistics, library)
     return WeakSystem(_pooled_design(rule, statistics, library), statistics.sums[..., 0])
 
 

@@ -63,12 +63,8 @@ def derived_columns(library: Library) -> tuple[int, ...]:
     return SCALARS + 3 * size, SCALARS + size, SCALARS + size
 
 
-def drift_system(
-    rule: SamplingRule, statistics: KernelStatistics, library: Library
-) -> tuple[WeakSystem, Floats]:
+def drift_system(rule: SamplingRule, statistics: KernelStatistics, library: Library) -> WeakSystem:
     """Set up (M17): y₂ − y₀ ≈ (h/3)(b̃₀ + 4 b̃₁ + b̃₂), less the noise that z and y₀ share (M49).
-
-    Returns the system, and the slope of its response in the noise's variance; (n_kernels,).
 
     Parameters
     ----------
@@ -78,8 +74,17 @@ def drift_system(
     noise = _noise(rule)
     two = _corrected(statistics.sums, library, noise.variance)[3]
     design = two + OVER_TWO[0] * _shared_at_zero(rule, statistics, library)
-    slope = rule.own * statistics.derived[0][..., 0]
-    return WeakSystem(design, statistics.sums[..., 2] + noise.variance * slope), slope.sum(axis=0)
+    slope = _slope(rule, statistics)
+    return WeakSystem(design, statistics.sums[..., 2] + noise.variance * slope)
+
+
+def drift_slope(rule: SamplingRule, statistics: KernelStatistics) -> Floats:
+    """Return the slope of the response of (M17) in the noise's variance; (n_kernels,)."""
+    return np.asarray(_slope(rule, statistics).sum(axis=0))
+
+
+def _slope(rule: SamplingRule, statistics: KernelStatistics) -> Floats:
+    return rule.own * statistics.derived[0][..., 0]
 
 
 def diffusion_systems(
