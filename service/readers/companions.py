@@ -87,6 +87,12 @@ def errors_of(table: Table, states: Sequence[Column], layout: Layout) -> Floats 
         )
     values = np.column_stack([column.numbers() for column in columns])
     for column, numbers in zip(columns, values.T, strict=True):
+        if not np.isfinite(numbers).any():
+            raise layout_fault(
+                "error_columns",
+                f"{column.title} is to hold standard errors, and has none.",
+                "Leave it out of error_columns.",
+            )
         wrong = np.flatnonzero(numbers < 0)
         if len(wrong):
             place = f"{table.row_word} {table.lines[int(wrong[0])]}"

@@ -23,13 +23,14 @@ from worker.identification.data.trajectories import (
     longest_duration,
 )
 from worker.identification.data.windows import Space
-from worker.identification.errors import UnsuitableInput
+from worker.identification.errors import InvalidLibrary, UnsuitableInput
 from worker.identification.estimation.cell_equations import walk
 from worker.identification.estimation.direct_equations import walk as walk_stretches
 from worker.identification.estimation.discrepancy import Discrepancy, discrepancy_of
 from worker.identification.estimation.estimator import identify
 from worker.identification.estimation.fit import Fit, Restriction
 from worker.identification.estimation.goodness_of_fit import Misfit, misfit_of
+from worker.identification.estimation.one_rule import mean_diffusion_and_rate
 from worker.identification.estimation.potential_terms import Form
 from worker.identification.estimation.problem import Problem, from_first
 from worker.identification.estimation.restrictions import restricted
@@ -291,8 +292,31 @@ def fitted_problem(
     if problem.library.dimension == 1 or settings.sampling_rule == "auto":
         check_paths(fit)
     fit = restricted(fit, problem)
+    _check_positive(problem, fit)
     _check_exogenous(problem, fit)
     return problem, with_scores(problem, fit)
+
+
+def _check_positive(problem: Problem, fit: Fit) -> None:
+    """Raise InvalidLibrary where what was given of one variable leaves it no noise of its own."""
+    given = problem.given_noise is not None or any("," in key for key in problem.constraints)
+    if fit.statistics is None or not given:
+        return
+    a, _ = mean_diffusion_and_rate(problem, fit.statistics, fit)
+    if a > 0:
+        return
+    unit = problem.scales.unit
+    raise InvalidLibrary(
+        "With what is given, the diffusion is not positive: its mean over the data is "
+        f"{a * unit**2 / problem.scales.time:.3g}.",
+        hints=(
+            f"Increments allow a standard error of at most "
+            f"{unit * np.sqrt(fit.raw[0].mean_square / 2):.3g}: check "
+            "parameters.measurement_noise.std_error, or the column of errors."
+            if problem.given_noise is not None
+            else "Check the terms and bounds of the diffusion in parameters.constraints.",
+        ),
+    )
 
 
 def model_of(problem: Problem, fit: Fit, settings: Settings) -> IdentifiedModel:

@@ -93,6 +93,12 @@ def test_negative_errors_are_refused_with_their_row(read_data: Reader) -> None:
         read_data(wrong, **ALL)
 
 
+def test_a_column_without_any_error_is_refused(read_data: Reader) -> None:
+    without = "t,x,e\n0,0.1,\n1,0.2,\n2,0.3,\n"
+    with pytest.raises(UnreadableData, match=r"'e'\) is to hold standard errors, and has none"):
+        read_data(without, state_columns=["x"], error_columns=["e"])
+
+
 def test_rows_without_a_group_are_left_out_and_said(read_data: Reader) -> None:
     without = TABLE.replace("2,b,drug,,0.45,0.01", "2,b,,1,0.45,0.01")
     report = read_data(without, group_column="condition", state_columns=["x"]).report

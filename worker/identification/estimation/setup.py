@@ -55,6 +55,12 @@ Floats = NDArray[np.float64]
 
 SAMPLES_AT_ONCE = 1_000_000
 
+LARGEST_ERROR = 1e70
+"""Errors above it count as this one: the fourth power is a number."""
+
+SINGULAR = 1e-9
+"""Singular value below which an equation of coefficients follows from others."""
+
 LONGEST_EXPOSURE = 1.01
 """Sampling intervals over which a sample may be an average; a clock may be off by a percent."""
 Range = tuple[float, float]
@@ -305,6 +311,7 @@ def constraints_of(
             )
         summed = {text for s in settings.sums for text in s.factors.get(component, ())}
         place = {text: library.position(text) for text in (*terms.named, *summed)}
+        _check_single(component, terms, library)
         highest = settings.diffusion_degree if "," in component else None
         for text, k in place.items():
             degree = library.degrees[k]
@@ -315,7 +322,7 @@ def constraints_of(
                 )
         excluded = {library.find(text) for text in terms.excluded}
         if settings.odd:
-            excluded |= _of_wrong_parity(component, library, {place[t] for t in terms.named})
+            excluded |= _of_wrong_parity(component, library, set(place.values()))
         # Zero is no value of such a coefficient.
         away = {text for text, (low, high) in terms.bounds.items() if not low <= 0 <= high}
         required = {*terms.required, *away, *(summed - set(terms.known))}
@@ -336,6 +343,19 @@ def constraints_of(
     return out
 
 
+def _check_single(component: str, terms: ComponentTerms, library: Library) -> None:
+    """Raise InvalidLibrary where one term is given twice, in two ways of writing it."""
+    single: dict[int, str] = {}
+    for text in (*terms.known, *terms.excluded, *terms.required):
+        k = library.find(text)
+        if k is not None and single.setdefault(k, text) != text:
+            raise InvalidLibrary(
+                f"The constraints of {component} name one term twice: {single[k]} and {text} are "
+                "the same.",
+                hints=(f"Leave {text} out of parameters.constraints.",),
+            )
+
+
 def given_noise_of(data: Trajectories, settings: Settings, space: Space) -> GivenNoise | None:
     """Return the measurement noise that is known of the samples, or of all data; None: it is not.
 
@@ -351,9 +371,10 @@ def given_noise_of(data: Trajectories, settings: Settings, space: Space) -> Give
                 f"measurement_noise.std_error names {', '.join(sorted(set(errors) - set(names)))}; "
                 f"the variables are {', '.join(names)}."
             )
-        squares = np.array([errors.get(name, 0.0) ** 2 for name in names])
+        squares = np.array([errors.get(name, 0.0) for name in names])
+        squares = squares.clip(max=LARGEST_ERROR) ** 2
     else:
-        squares = np.full(data.dimension, (errors or 0.0) ** 2)
+        squares = np.full(data.dimension, min(errors or 0.0, LARGEST_ERROR) ** 2)
     exposure = (settings.exposure or 0.0) / space.time
     if exposure > LONGEST_EXPOSURE:
         raise InvalidLibrary(
@@ -363,6 +384,16 @@ def given_noise_of(data: Trajectories, settings: Settings, space: Space) -> Give
         )
     if errors is None and not squares.any() and not exposure:
         return None
+    for name, square, scales in zip(names, squares, space.scales, strict=True):
+        if not square <= scales.deviation**2:
+            raise InvalidLibrary(
+                f"The standard error {np.sqrt(square):.4g} of the samples of {name} is larger than "
+                f"their standard deviation of {scales.deviation:.4g}.",
+                hints=(
+                    "Give it in the data's unit of the state, in "
+                    "parameters.measurement_noise.std_error or the column of errors.",
+                ),
+            )
     return GivenNoise(squares / space.units**2, exposure, spread)
 
 
@@ -370,9 +401,9 @@ def _mean_squares(errors: Floats) -> tuple[Floats, float]:
     """Return the mean square of the samples' errors (d,), and how far these squares vary."""
     count, moments = np.zeros(errors.shape[1]), np.zeros((2, errors.shape[1]))
     for start in range(0, len(errors), SAMPLES_AT_ONCE):
-        squares = np.asarray(errors[start : start + SAMPLES_AT_ONCE], dtype=np.float64) ** 2
-        known = np.isfinite(squares)
-        squares = np.where(known, squares, 0.0)
+        each = np.asarray(errors[start : start + SAMPLES_AT_ONCE], dtype=np.float64)
+        known = np.isfinite(each)
+        squares = np.where(known, each, 0.0).clip(max=LARGEST_ERROR) ** 2
         count += known.sum(axis=0)
         moments += np.stack([squares.sum(axis=0), (squares**2).sum(axis=0)])
     mean, square = moments / np.maximum(count, 1)
@@ -410,8 +441,17 @@ def _of_wrong_parity(component: str, library: Library, named: set[int]) -> set[i
 
 
 def equalities_of(settings: Settings, library: Library) -> tuple[Equality, ...]:
-    """Find the terms of the known sums in a library."""
-    return tuple(
+    """Find the terms of the known sums in a library; sums that follow from others are left out.
+
+    Raises InvalidLibrary where no coefficients obey all sums, with known and excluded terms at
+    their values.
+    """
+    held = {
+        (component, library.find(text)): value
+        for component, terms in settings.constraints.items()
+        for text, value in ({**dict.fromkeys(terms.excluded, 0.0), **terms.known}).items()
+    }
+    sums = [
         Equality(
             tuple(
                 (component, library.position(text), factor)
@@ -421,7 +461,28 @@ def equalities_of(settings: Settings, library: Library) -> tuple[Equality, ...]:
             s.value,
         )
         for s in settings.sums
-    )
+    ]
+    free = sorted({(c, k) for e in sums for c, k, _ in e.terms if (c, k) not in held})
+    kept: list[Equality] = []
+    rows: list[list[float]] = []
+    for number, e in enumerate(sums, start=1):
+        row = [sum(f for c, k, f in e.terms if (c, k) == at) for at in free]
+        rest = e.value - sum(f * held.get((c, k), 0.0) for c, k, f in e.terms)
+        # The size of an equation says nothing.
+        largest = max(map(abs, row), default=0.0) or max(abs(e.value), abs(rest)) or 1.0
+        rows.append([v / largest for v in (*row, rest)])
+        whole = np.array(rows)
+        if np.linalg.matrix_rank(whole, SINGULAR) > np.linalg.matrix_rank(whole[:, :-1], SINGULAR):
+            raise InvalidLibrary(
+                f"No coefficients obey equation {number} of constraints.equalities beside the "
+                "equations before it and the terms that are known or excluded.",
+                hints=("Leave one of them out of parameters.constraints.",),
+            )
+        if len(whole) > np.linalg.matrix_rank(whole, SINGULAR):
+            rows.pop()
+        else:
+            kept.append(e)
+    return tuple(kept)
 
 
 def with_boundaries(problem: Problem, bounds: Sequence[Range]) -> Problem:

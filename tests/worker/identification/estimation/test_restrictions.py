@@ -256,6 +256,43 @@ def test_equal_coefficients_are_weighted_by_their_errors() -> None:
     assert wrong.restrictions[0].p_value < 1e-6
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"sums": (Sum({"x": {"x": 1.0}}, 1.0), Sum({"x": {"x": 2.0}}, 1.0))}, "equation 2"),
+        (
+            {
+                "sums": (Sum({"x": {"x": 1.0}}, 1.0),),
+                "constraints": {"x": ComponentTerms(known={"x": -3.0})},
+            },
+            "equation 1",
+        ),
+        ({"sums": (Sum({"x": {"x^2": 1.0}}, 1.0),), "odd": True}, r"x\^2 in x"),
+        (
+            {"constraints": {"x": ComponentTerms(known={"x^2": 2.0}, excluded=("x*x",))}},
+            r"x\^2 and x\*x are the same",
+        ),
+        (
+            {"constraints": {"x,x": ComponentTerms(bounds={"1": (-INF, -1.0)})}},
+            "the diffusion is not positive",
+        ),
+        ({"noise_errors": 1e300}, "larger than their standard deviation"),
+    ],
+)
+def test_what_contradicts_itself_is_refused(
+    wells: Trajectories, settings: dict[str, object], said: str
+) -> None:
+    with pytest.raises(InvalidLibrary, match=said):
+        identified(wells, dynamics="first-order", **settings)
+
+
+def test_an_equation_that_follows_from_others_is_counted_once(wells: Trajectories) -> None:
+    one, twice = Sum({"x": {"x": 1.0, "x^3": 1.0}}), Sum({"x": {"x": -3e5, "x^3": -3e5}})
+    (test,) = identified(wells, sums=(one, twice)).restrictions
+    assert test.dof == 1
+    assert test.p_value > 1e-3
+
+
 def test_terms_that_no_potential_has_are_named(wells: Trajectories) -> None:
     with pytest.raises(InvalidLibrary, match=r"sin\(x\)"):
         identified(wells, potential="gradient", extra_terms=("sin(x)",))
