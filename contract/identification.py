@@ -183,6 +183,16 @@ class Equality(KnownCoefficients):
         return self
 
 
+LARGEST = 1e100
+"""Size of numbers in constraints from which on squares of them are no numbers."""
+
+
+def _check_size(value: float, of: str, *, small: bool = False) -> None:
+    """Raise ValueError for a number that is too large to compute with, or a factor too small."""
+    if abs(value) > LARGEST or (small and abs(value) < 1 / LARGEST):
+        raise ValueError(f"{value:g} for {of} is too {'large' if abs(value) > 1 else 'small'}")
+
+
 class Constraints(Document):
     """What is known about the model before the fit.
 
@@ -245,6 +255,22 @@ class Constraints(Document):
             for key in {k for e in self.equalities for k in getattr(e, what)}:
                 if key in getattr(self.bounds, what):
                     raise ValueError(f"{what} {key} cannot have both bounds and equalities")
+        return self
+
+    @model_validator(mode="after")
+    def _numbers_can_be_computed_with(self) -> Self:
+        for what in ("drift", "diffusion"):
+            factors = [(e, True) for e in self.equalities]
+            for given, is_factor in ((self.known, False), *factors):
+                for component, terms in getattr(given, what).items():
+                    for term, value in terms.items():
+                        _check_size(value, f"{term} of {what} {component}", small=is_factor)
+            for component, bounds in getattr(self.bounds, what).items():
+                for term, ends in bounds.items():
+                    for end in ends:
+                        _check_size(end or 0.0, f"{term} of {what} {component}")
+        for e in self.equalities:
+            _check_size(e.equals, "equals")
         return self
 
     @property
@@ -317,7 +343,7 @@ class IdentificationParameters(Document):
     """Correction for white measurement noise. `auto`: by the errors of the samples if the data have
     such columns; else applied, with a warning, if the residuals show noise. `none`: never applied.
     `corrected`: always applied. An object gives the standard error of the samples, which is then
-    not estimated; first-order dynamics only."""
+    not estimated; of second-order dynamics in one coordinate only."""
     exposure: Annotated[PositiveFinite | None, Field(examples=[0.008])] = None
     """Time over which each sample is an average (motion blur), at most the sampling interval; if
     omitted, it is estimated where the residuals show it [time]. First-order dynamics only."""
@@ -387,7 +413,8 @@ class IdentificationParameters(Document):
         if not (known or self.exposure):
             return self
         what = "measurement_noise.std_error" if known else "exposure"
-        if self.with_velocities:
+        if self.dynamics == "coloured-noise" or (self.exposure and self.with_velocities):
+            what = "exposure" if self.exposure else what
             raise ValueError(
                 f"{what} is for first-order dynamics: leave it out, or set dynamics to first-order"
             )

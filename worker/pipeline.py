@@ -19,7 +19,7 @@ from worker.identification.findings.second_order import (
 from worker.identification.identified_model import IdentifiedModel, identified_model
 from worker.identification.recorded_velocity_model import recorded_velocity_model
 from worker.identification.second_order.order import decide_order
-from worker.identification.second_order_model import in_phase_space, second_order_model
+from worker.identification.second_order_model import holds_noise, in_phase_space, second_order_model
 from worker.identification.sums.block_sums import Summing, sums_here
 from worker.progress import Report
 from worker.validation.validation import Validation
@@ -75,7 +75,7 @@ def identify(
         return replace(first, findings=(*undecided(str(error)), *first.findings))
     said = (
         *about_order(order, settings.dynamics),
-        *(errors_not_used() if data.errors is not None else ()),
+        *(errors_not_used() if data.errors is not None and not holds_noise(data, settings) else ()),
     )
     return replace(model, findings=(*said, *model.findings))
 

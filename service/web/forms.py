@@ -75,7 +75,7 @@ IN_A_FORM = (
     (", or the unit of each by the name or 1-based number of its column", ""),
     (
         " An object gives the standard error of the samples, which is then not estimated; "
-        "first-order dynamics only.",
+        "of second-order dynamics in one coordinate only.",
         "",
     ),
     ("If true, the eigenfunctions are", "The eigenfunctions are"),

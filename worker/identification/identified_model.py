@@ -12,6 +12,7 @@ from worker.identification.checks.endogenous_inputs import shared_noise
 from worker.identification.checks.markov_tests import STAGES, ScoreSums, score_sums, stage_of
 from worker.identification.checks.residual_sums import ResidualSums, measure_residuals
 from worker.identification.checks.residuals import ResidualMoments
+from worker.identification.checks.restriction import Restriction
 from worker.identification.data.forcing import Forcing
 from worker.identification.data.inputs import input_names
 from worker.identification.data.library import Library
@@ -28,7 +29,7 @@ from worker.identification.estimation.cell_equations import walk
 from worker.identification.estimation.direct_equations import walk as walk_stretches
 from worker.identification.estimation.discrepancy import Discrepancy, discrepancy_of
 from worker.identification.estimation.estimator import identify
-from worker.identification.estimation.fit import Fit, Restriction
+from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.goodness_of_fit import Misfit, misfit_of
 from worker.identification.estimation.one_rule import mean_diffusion_and_rate
 from worker.identification.estimation.potential_terms import Form

@@ -12,12 +12,14 @@ from worker.identification.data.trajectories import Trajectories
 from worker.identification.data.windows import measure_space
 from worker.identification.errors import (
     DimensionNotSupported,
+    InvalidLibrary,
     NoCorrelationTime,
     NotSecondOrder,
 )
-from worker.identification.estimation.setup import Settings, constraints_of
-from worker.identification.findings.constraints import contradicted
+from worker.identification.estimation.setup import Settings, constraints_of, given_noise_of
+from worker.identification.findings.constraints import contradicted, restrictions_contradicted
 from worker.identification.findings.finding import Finding
+from worker.identification.findings.measurement import errors_averaged
 from worker.identification.findings.second_order import (
     REJECTED,
     REMEMBERED,
@@ -155,6 +157,8 @@ def second_order_model(
                 ],
                 library,
             ),
+            *restrictions_contradicted(found.restrictions),
+            *(errors_averaged(problem.given_noise) if problem.given_noise else ()),
             *second_order_findings(
                 found, problem, noise, residuals, restricted=settings.dynamics == "coloured-noise"
             ),
@@ -165,6 +169,7 @@ def second_order_model(
         else dict(zip(names[:d], variances.tolist(), strict=True)),
         condition=found.condition,
         coverage=None,
+        restrictions=found.restrictions,
         space=space.state,
         rule="trapezoid",
         order=2,
@@ -182,7 +187,8 @@ def _fitted(
     memory = _memory(problem, found)
     about = tuple(about_velocities(_friction(problem, found), memory))
     if settings.dynamics != "coloured-noise" and (doubted or memory < REMEMBERED):
-        coarse = fit_coarse(problem) if may_fit_linear(problem) else None
+        linear = may_fit_linear(problem) and problem.given_noise is None
+        coarse = fit_coarse(problem) if linear else None
         if coarse is not None:
             friction, auto = _friction(problem, coarse.fit), settings.dynamics == "auto"
             if is_of_second_order(coarse, friction, strict=auto):
@@ -218,6 +224,12 @@ def second_order_problem(
     library = force_library(
         space, settings.polynomial_degree, settings.fourier_harmonics, settings.candidates
     )
+    if settings.noise_errors is not None and not holds_noise(data, settings):
+        raise InvalidLibrary(
+            "Of second-order dynamics in several coordinates measurement noise is estimated, and "
+            "not held.",
+            hints=("Leave parameters.measurement_noise out.",),
+        )
     return SecondOrderProblem(
         data,
         space,
@@ -228,7 +240,13 @@ def second_order_problem(
         creeping(report),
         summing,
         constraints_of(settings, library, space.to_force, space.to_diffusion, space.dimension),
+        given_noise_of(data, settings, positions) if holds_noise(data, settings) else None,
     )
+
+
+def holds_noise(data: Trajectories, settings: Settings) -> bool:
+    """Check whether measurement noise that is known is held: in one coordinate."""
+    return data.dimension == 1 and settings.dynamics != "coloured-noise"
 
 
 def _checked(noise: ColouredNoise | None, dimension: int) -> ColouredNoise:

@@ -284,7 +284,7 @@ class IdentificationParameters(TypedDict, total=False):
     """Correction for white measurement noise. `auto`: by the errors of the samples if the data have
     such columns; else applied, with a warning, if the residuals show noise. `none`: never applied.
     `corrected`: always applied. An object gives the standard error of the samples, which is then
-    not estimated; first-order dynamics only. Default: "auto"."""
+    not estimated; of second-order dynamics in one coordinate only. Default: "auto"."""
     exposure: float | None
     """Time over which each sample is an average (motion blur), at most the sampling interval; if
     omitted, it is estimated where the residuals show it [time]. First-order dynamics only."""

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
 
 from grammar.terms import variable_name
 from worker.identification.checks.markov_tests import ScoreTests
 from worker.identification.checks.residuals import ResidualMoments
+from worker.identification.checks.restriction import Restriction
 from worker.identification.checks.trajectory_tests import TrajectoryTests
 from worker.identification.data.library import Library
 from worker.identification.estimation.potential_terms import Form
@@ -24,52 +24,6 @@ from worker.identification.sums.window_products import Pair
 from worker.identification.sums.window_statistics import Sample
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Restriction:
-    """Test of what was given of several coefficients, against the free fit.
-
-    kind        `bounds`, `equalities`, `gradient`, `detailed-balance` or `measurement-noise`
-    components  components it is about, by name
-    given       what was given, in words
-    free        what the free fit says instead, in words
-    dof         degrees of freedom of χ²; None for a mixture of several
-    p_value     probability of a larger statistic if what was given is true
-    """
-
-    kind: Literal["bounds", "equalities", "gradient", "detailed-balance", "measurement-noise"]
-    components: tuple[str, ...]
-    given: str
-    free: str
-    statistic: float
-    dof: int | None
-    p_value: float
-
-
-def noise_restriction(
-    variables: tuple[str, ...], variances: tuple[float, float, float], unit: float
-) -> Restriction:
-    """Test measurement noise that was given against its free estimate.
-
-    Parameters
-    ----------
-    variables : names of the variables
-    variances : variance that was given, its estimate, and that one's standard error
-    unit : unit of the variances [state²]
-    """
-    known, free, error = variances
-    statistic = ((free - known) / error) ** 2
-    return Restriction(
-        "measurement-noise",
-        variables,
-        "standard error of the samples",
-        f"the variance of the measurement noise is {free * unit:.3g} ± {error * unit:.2g} instead "
-        f"of {known * unit:.3g}",
-        statistic,
-        1,
-        float(chi2.sf(statistic, 1)),
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.checks.residuals import ResidualMoments
+from worker.identification.checks.restriction import Restriction, noise_restriction
+from worker.identification.data.given_noise import GivenNoise
 from worker.identification.errors import InvalidLibrary, TooFewSamples
 from worker.identification.estimation.cell_equations import (
     Weights,
@@ -15,10 +17,10 @@ from worker.identification.estimation.cell_equations import (
 )
 from worker.identification.estimation.components import solve
 from worker.identification.estimation.direct_equations import joint_equations_of
-from worker.identification.estimation.fit import Fit, Restriction, Solution, noise_restriction
+from worker.identification.estimation.fit import Fit, Solution
 from worker.identification.estimation.one_rule import is_too_coarse, judged, mean_diffusion_and_rate
 from worker.identification.estimation.possible_noise import NoiseBelow
-from worker.identification.estimation.problem import GivenNoise, Problem
+from worker.identification.estimation.problem import Problem
 from worker.identification.sums.kernel_statistics import KernelStatistics
 from worker.identification.sums.measurement_noise import MeasurementNoise
 from worker.identification.sums.rounding import quantum_of, rounding_of

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from worker.identification.estimation.fit import Fit, Potential, Restriction
+from worker.identification.checks.restriction import Restriction
+from worker.identification.estimation.fit import Fit, Potential
 from worker.identification.estimation.joint_drift import correlations, joint_drift_equations
 from worker.identification.estimation.potential_terms import PotentialTerms
 from worker.identification.estimation.problem import Problem

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.checks.reflecting_boundaries import NO_WALLS, Walls
+from worker.identification.data.given_noise import GivenNoise
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Integers, Scales, Trajectories
 from worker.identification.data.windows import Space
@@ -76,21 +77,6 @@ def make_grid(
 
 def _tell_nobody(what: str) -> None:
     """Ignore progress, for callers that follow none."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GivenNoise:
-    """Measurement noise and motion blur that are known.
-
-    variances   (d,) mean squares of the errors, internal units
-    exposure    time over which each sample is an average [sampling intervals]
-    spread      root mean square of the errors' squares about their mean, over that, where errors
-                were given sample by sample
-    """
-
-    variances: Floats
-    exposure: float = 0.0
-    spread: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from worker.identification.estimation.fit import Fit, Restriction
+from worker.identification.checks.restriction import Restriction
+from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.joint_drift import correlations, symmetric_root
 from worker.identification.estimation.potential import with_potential
 from worker.identification.estimation.problem import Problem

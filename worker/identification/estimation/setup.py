@@ -11,6 +11,7 @@ from grammar.terms import variable_name
 from worker.identification.checks.markov_tests import check_consecutive_samples, some_pairs
 from worker.identification.checks.reflecting_boundaries import find_walls
 from worker.identification.data.forcing import NO_FORCING, Forcing
+from worker.identification.data.given_noise import GivenNoise
 from worker.identification.data.inputs import (
     check_inputs,
     frozen_values,
@@ -36,7 +37,6 @@ from worker.identification.estimation.noise_correction import NoiseHandling
 from worker.identification.estimation.potential_terms import Form, potential_terms
 from worker.identification.estimation.problem import (
     Equality,
-    GivenNoise,
     Problem,
     Structure,
     make_grid,

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
+from worker.identification.checks.restriction import Restriction
 from worker.identification.data.library import Library
-from worker.identification.estimation.fit import Restriction
 from worker.identification.findings.finding import Finding
 from worker.identification.selection.support_selection import Selected
 

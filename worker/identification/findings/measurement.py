@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from grammar.terms import variable_name
+from worker.identification.data.given_noise import GivenNoise
 from worker.identification.data.library import Library
 from worker.identification.estimation.components import step_errors
 from worker.identification.estimation.fit import Fit
@@ -149,15 +150,7 @@ def measurement_noise(fit: Fit, problem: Problem) -> Iterator[Finding]:
         return
     given = problem.given_noise
     if fit.given_noise and given is not None:
-        if given.spread > UNEVEN:
-            yield Finding(
-                "errors-averaged",
-                "The standard errors of the samples differ: their squares vary by "
-                f"{100 * given.spread:.0f} % about their mean. That mean was used for all samples, "
-                "which is right on average. Should the errors depend on the state, the diffusion "
-                "is wrong by as much as they do.",
-                {"spread": given.spread},
-            )
+        yield from errors_averaged(given)
         return
     if any(variances):
         each = [
@@ -185,6 +178,19 @@ def measurement_noise(fit: Fit, problem: Problem) -> Iterator[Finding]:
             "is too large and the drift too steep. Sample more slowly, or reduce the instrument's "
             "noise.",
             {"residual_correlation": by_name(rho), "corrected": False},
+        )
+
+
+def errors_averaged(given: GivenNoise) -> Iterator[Finding]:
+    """Warn of standard errors of the samples that differ, of which the mean square is used."""
+    if given.spread > UNEVEN:
+        yield Finding(
+            "errors-averaged",
+            "The standard errors of the samples differ: their squares vary by "
+            f"{100 * given.spread:.0f} % about their mean. That mean was used for all samples, "
+            "which is right on average. Should the errors depend on the state, the diffusion "
+            "is wrong by as much as they do.",
+            {"spread": given.spread},
         )
 
 

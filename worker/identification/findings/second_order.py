@@ -266,7 +266,7 @@ def second_order_findings(
         )
     names, units = problem.space.names, problem.space.positions.units
     variances = found.kicks.noise * units**2
-    if variances.any():
+    if problem.given_noise is None and variances.any():
         told = ", ".join(
             f"{s**0.5:.3g} in {name}"
             for name, s in zip(names[: len(variances)], variances.tolist(), strict=True)
@@ -348,9 +348,10 @@ def _slope(noise: ColouredNoise) -> float:
 
 
 def errors_not_used() -> Iterator[Finding]:
-    """Say that second order estimates the noise of the samples, although errors were given."""
+    """Say that the noise of the samples was estimated, although errors were given."""
     yield Finding(
         "errors-not-used",
-        "The data have columns with the errors of the samples. Second-order dynamics estimate the "
-        "measurement noise from the data, and did not use them.",
+        "The data have columns with the errors of the samples. Second-order dynamics in several "
+        "coordinates, and coloured noise, estimate the measurement noise from the data, and did "
+        "not use them.",
     )

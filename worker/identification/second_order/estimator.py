@@ -8,6 +8,8 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.identification.checks.restriction import Restriction
+from worker.identification.data.given_noise import GivenNoise
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Trajectories, block_edges
 from worker.identification.errors import TooFewSamples
@@ -69,6 +71,7 @@ class SecondOrderFit:
     condition       largest condition number of the designs
     n_windows       number of windows
     equations       equations of each force
+    restrictions    tests of what was given
     """
 
     force: tuple[Selected, ...]
@@ -79,6 +82,7 @@ class SecondOrderFit:
     condition: float
     n_windows: int
     equations: tuple[NormalEquations, ...]
+    restrictions: tuple[Restriction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,6 +94,7 @@ class SecondOrderProblem:
     tell               function that is told the next step
     summing            function that takes the sums over all the data
     constraints        what is known of the terms of a component, by its name: `v` or `vx,vy`
+    given_noise        measurement noise of one coordinate that is known; None: it is not
     """
 
     data: Trajectories
@@ -101,6 +106,7 @@ class SecondOrderProblem:
     tell: Callable[[str], None] = lambda _: None
     summing: Summing = sums_here
     constraints: Mapping[str, Constraint] = field(default_factory=dict)
+    given_noise: GivenNoise | None = None
 
     def of_force(self, c: int) -> Constraint:
         """Return what is known of the force along a coordinate."""
@@ -166,6 +172,8 @@ def fit(problem: SecondOrderProblem) -> SecondOrderFit:
     """
     d = problem.space.dimension
     kicks, errors = first_kicks(problem)
+    if problem.given_noise is not None:
+        kicks, errors = replace(kicks, noise=problem.given_noise.variances), np.zeros(d)
     noisy = problem.noise == "corrected" or (
         problem.noise == "auto" and bool(np.any(kicks.noise > SIGNIFICANT * errors))
     )

@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.identification.checks.restriction import Restriction, noise_restriction
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Integers, Trajectories, block_edges
 from worker.identification.regression import NormalEquations
@@ -103,6 +104,7 @@ def polish(problem: SecondOrderProblem, found: SecondOrderFit) -> SecondOrderFit
         residuals=residuals,
         condition=chosen.equations.condition,
         equations=(chosen.equations,),
+        restrictions=_noise_tested(frame, best),
     )
 
 
@@ -205,6 +207,27 @@ class _Frame:
         )
 
 
+def _noise_tested(frame: _Frame, best: Polished[Terms]) -> tuple[Restriction, ...]:
+    """Test noise that was given against its estimate beside the chosen terms."""
+    given = frame.problem.given_noise
+    if given is None:
+        return ()
+    known = float(given.variances[0])
+    start = np.append(best.parameters, max(known, LEAST_NOISE))
+    free = scored(frame.record, replace(best.terms, noise=None), start)
+    error = error_of(free, free.terms.size - 1)
+    if not (free.converged and np.isfinite(error)):
+        return ()
+    positions = frame.problem.space.positions
+    return (
+        noise_restriction(
+            frame.problem.space.names[:1],
+            (known, free.noise, error),
+            float(positions.units[0]) ** 2,
+        ),
+    )
+
+
 def _frame_of(problem: SecondOrderProblem) -> _Frame:
     record, w = positions_of(problem.data, problem.space)
     library, ratio = problem.library, w / float(problem.space.velocity_units[0])
@@ -214,8 +237,11 @@ def _frame_of(problem: SecondOrderProblem) -> _Frame:
 
 def _of_all_terms(frame: _Frame, found: SecondOrderFit) -> Polished[Terms]:
     """Maximise the likelihood along all terms of the force, with a constant diffusion."""
-    size, noise = len(frame.functions), frame.problem.noise
-    terms = frame.terms(np.eye(size), np.eye(1, size), 0.0 if noise == "none" else None)
+    size, problem = len(frame.functions), frame.problem
+    known = 0.0 if problem.noise == "none" else None
+    if problem.given_noise is not None:
+        known = float(problem.given_noise.variances[0])
+    terms = frame.terms(np.eye(size), np.eye(1, size), known)
     start = [
         found.force[0].estimate.internal / frame.w**2,
         found.kicks.diffusion[0] / frame.w**3,

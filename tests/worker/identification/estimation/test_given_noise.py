@@ -1,11 +1,13 @@
 """Measurement noise and exposure that are known: estimates without bias, with smaller errors."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from tests.worker.identification.second_order.paths import harmonic
 from worker import pipeline
 from worker.identification.component_fit import ComponentFit, TermFit
 from worker.identification.data.trajectories import Trajectories, from_arrays
@@ -114,6 +116,53 @@ def test_known_noise_of_several_variables(clean: np.ndarray, level: float) -> No
         identified(x, noise_errors=S, extra_terms=("sin(x)",))
 
 
+def test_errors_that_the_increments_do_not_allow_are_refused(clean: np.ndarray) -> None:
+    with pytest.raises(InvalidLibrary, match="the diffusion is not positive") as refused:
+        identified(clean[0], noise_errors=3 * S)
+    # What the hint allows works.
+    (allowed,) = re.findall(r"at most ([\d.]+)", refused.value.hints[0])
+    assert identified(clean[0], noise_errors=0.5 * float(allowed))
+    data = from_arrays([noisy(clean)], DT)
+    with pytest.raises(InvalidLibrary, match="larger than their standard deviation"):
+        identified(replace(data, errors=np.full_like(data.states, 1e200)))
+
+
 def test_short_records_are_refused(clean: np.ndarray) -> None:
     with pytest.raises(TooFewSamples):
         identified(noisy(clean)[:150], noise_errors=S)
+
+
+def test_known_noise_of_positions_is_held_in_one_coordinate() -> None:
+    k, friction, s = 4.0, 1.0, 0.02
+    x = harmonic(k, friction, 1.0, DT, 4000, seed=1)
+    y = x + s * np.random.default_rng(2).standard_normal(len(x))
+
+    def of_force(**settings: object) -> IdentifiedModel:
+        given = Settings(polynomial_degree=1, dynamics="second-order", **settings)  # type: ignore[arg-type]
+        return pipeline.identify(from_arrays([y], DT), given, lambda *_: None)
+
+    known, free, wrong = (
+        of_force(noise_errors=s),
+        of_force(),
+        of_force(noise_errors=2 * s),
+    )
+    assert known.noise_variances == pytest.approx({"x": s**2})
+    assert off(term(known.drift["v"], "x"), -k) < 3
+    assert off(term(known.diffusion["v,v"], "1"), 1.0) < 3
+    one, other = (term(m.diffusion["v,v"], "1").std_error for m in (known, free))
+    assert one is not None
+    assert other is not None
+    assert one < other
+    assert known.restrictions[0].p_value > 1e-3
+    by_column = replace(from_arrays([y], DT), errors=np.full((len(y), 1), s))
+    same = pipeline.identify(by_column, Settings(polynomial_degree=1), lambda *_: None)
+    assert same.order == 2
+    assert same.drift["v"].active() == pytest.approx(known.drift["v"].active(), rel=1e-9)
+    assert wrong.restrictions[0].p_value < 1e-6
+    assert "constraint-contradicted" in {f.code for f in wrong.findings}
+    with pytest.raises(InvalidLibrary, match="several coordinates"):
+        pipeline.identify(
+            from_arrays([np.column_stack([y, x])], DT),
+            Settings(dynamics="second-order", noise_errors=s),
+            lambda *_: None,
+        )
