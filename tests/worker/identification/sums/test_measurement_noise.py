@@ -82,6 +82,19 @@ def test_noise_is_found_between_coarse_samples(deviation: float, fit) -> None:
     assert plain.raw[0].lag_one_z > -4
 
 
+def test_noise_wider_than_the_first_kernels_is_found_in_short_records(fit) -> None:
+    """s² of 1000 samples is known to a fifth. A third of the records lost it to narrow kernels."""
+    rate, s = 0.15, 0.3
+    for seed in range(8):
+        random = np.random.default_rng(seed)
+        steps = np.sqrt(1 - np.exp(-2 * rate)) * random.standard_normal((10, 300))
+        x = lfilter([1], [1, -np.exp(-rate)], steps, axis=1)[:, 200:]
+        y = x + s * random.standard_normal(x.shape)
+        data = from_arrays(list(y), rate)
+        _, _, variance = _values(fit(data, noise="corrected", library={"polynomial_degree": 1}))
+        assert variance == pytest.approx(s**2, abs=4 * s**2 / 5)
+
+
 @pytest.mark.parametrize("dt", [0.05, 0.3])
 def test_noise_that_instrument_and_increment_share_is_taken_off(dt: float, fit) -> None:
     """χ² of all coefficients at the truth, (M49), with the noisy sample itself as instrument."""
