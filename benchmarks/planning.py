@@ -2,12 +2,12 @@
 
     python -m benchmarks.planning [--records 16] [--noise 0 0.1 0.3]
 
-Records of an Ornstein-Uhlenbeck process (dX = −X dt + √2 dW) and of a double well
-(dX = (X − X³) dt + √½ dW) over a grid of durations T and sampling intervals Δt, without noise and
-with noise of these shares of the standard deviation inside a well, are identified with the terms
-known. The root of the mean squared error of a drift coefficient, the relaxation time and a mean
-first-passage time, of their logarithms (the coefficient: over its value), is divided by the plan's
-prediction; its own error is 1/√(2 records).
+Records of an Ornstein-Uhlenbeck process (dX = −X dt + √2 dW), of a double well
+(dX = (X − X³) dt + √½ dW) and of two processes whose diffusion depends on the state, over a grid of
+durations T and sampling intervals Δt, without noise and with noise of these shares of the standard
+deviation inside a well, are identified with the terms known. The root of the mean squared error of
+a drift coefficient, the relaxation time and a mean first-passage time, of their logarithms (the
+coefficient: over its value), is divided by the plan's prediction; its own error is 1/√(2 records).
 """
 
 import argparse
@@ -19,10 +19,11 @@ from threadpoolctl import threadpool_limits
 
 from worker.identification.errors import IdentificationError
 from worker.identification.symbolic_process import SymbolicProcess, from_terms
-from worker.planning.check import Recording, estimated, simulated
+from worker.planning.check import estimated
 from worker.planning.information import Terms, chain_of, covariance_per_time
-from worker.planning.noise_law import noise_factors
-from worker.planning.plan import LONG, PlannedModel, changes_of
+from worker.planning.noise_cost import NoisyModel, without_noise
+from worker.planning.plan import LONG, PlannedModel, changes_of, through_noise
+from worker.planning.records import Recording, simulated
 from worker.planning.target import Quantity, analysis_for, target_of
 
 Floats = NDArray[np.float64]
@@ -49,7 +50,7 @@ def model_of(b: dict[str, float], a: dict[str, float]) -> PlannedModel:
         tuple(from_terms({name: 1.0}) for name in a),
         coefficients,
     )
-    return PlannedModel(at(coefficients), terms, (*b, *a), at)
+    return PlannedModel(at(coefficients), terms, (tuple(b), tuple(a)), at)
 
 
 SYSTEMS = {
@@ -59,6 +60,20 @@ SYSTEMS = {
         (-2.2, 2.2),
         (-1.0, 1.0),
         1,
+        0.4,
+    ),
+    "linear, a of x": (
+        model_of({"x": -1.0}, {"1": 1.0, "x^2": 0.2}),
+        (-6.0, 6.0),
+        (-1.0, 1.0),
+        0,
+        0.74,
+    ),
+    "unequal wells, a of x": (
+        model_of({"1": 0.15, "x": 1.0, "x^3": -1.0}, {"1": 0.4, "x": 0.15, "x^2": 0.1}),
+        (-2.2, 2.6),
+        (-0.9, 1.1),
+        2,
         0.4,
     ),
 }
@@ -89,22 +104,20 @@ def measure(
     terms, noise = model.terms, share * width
     chain = chain_of(terms, interval)
     coefficient = Quantity("coefficient", number=number)
-    unit = covariance_per_time(chain, len(terms.drift), INTERVALS[0], chain.density)
-    changes = changes_of(unit * chain.fast_rate / LONG)
+    finest = covariance_per_time(chain, len(terms.drift), INTERVALS[0], chain.density)
+    changes = changes_of(finest * chain.fast_rate / LONG)
     quantities = (coefficient, Quantity("relaxation_time"), Quantity("passage", passage))
     targets = [
         target_of(q, terms.coefficients, model.process_at, analysis_for(q, model.process), changes)
         for q in quantities
     ]
     print(f"{name}, noise {100 * share:.0f} % of a well's standard deviation, {records} records")
-    for dt in INTERVALS:
-        unit = covariance_per_time(chain, len(terms.drift), dt, chain.density)
-        found = noise_factors(
-            chain.fast_rate * dt, chain.fast_rate * noise**2 / chain.mean_diffusion
-        )
-        scale = np.full(len(unit), found.diffusion)
-        scale[: len(terms.drift)] = found.drift
-        unit = unit * scale * scale[:, None]
+    clean = [covariance_per_time(chain, len(terms.drift), dt, chain.density) for dt in INTERVALS]
+    expected = [without_noise(each) for each in clean]
+    if noise:
+        of_model = NoisyModel(model.process, model.names, terms.coefficients, chain, 0)
+        expected = through_noise(of_model, clean, INTERVALS, noise)
+    for dt, through in zip(INTERVALS, expected, strict=True):
         for duration in DURATIONS:
             recording = Recording(dt, round(duration / dt / PATHS) + 1, PATHS, noise, None)
             errors, failed, begun = [], 0, time.process_time()
@@ -112,7 +125,7 @@ def measure(
                 random = np.random.default_rng([seed, round(1e4 * dt), round(duration)])
                 record = simulated(model.process, recording, chain, random)
                 try:
-                    at, _ = estimated(record, dt, terms, model.names, noise > 0)
+                    at, _ = estimated(record, dt, model.names, noise > 0)
                 except IdentificationError:
                     failed += 1
                     continue
@@ -120,6 +133,7 @@ def measure(
                 others = [np.log(t.of(at) / t.value) for t in targets[1:]]
                 errors.append([first, *others])
             rms = np.sqrt(np.nanmean(np.square(errors), axis=0))
+            unit = through.after(duration)
             predicted = [np.sqrt(t.gradient @ unit @ t.gradient / duration) for t in targets]
             ratios = "  ".join(
                 f"{r / p:5.2f} (of {p:.3f})" for r, p in zip(rms, predicted, strict=True)

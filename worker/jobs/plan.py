@@ -87,7 +87,8 @@ def planned_model(given: Given) -> PlannedModel:
         tuple(from_terms({term: 1.0}) for term in diffusion),
         coefficients,
     )
-    return PlannedModel(process_at(coefficients), terms, (*drift, *diffusion), process_at)
+    names = tuple(drift), tuple(diffusion)
+    return PlannedModel(process_at(coefficients), terms, names, process_at)
 
 
 def wanted(target: PlanTarget, given: Given, model: PlannedModel) -> tuple[Quantity, float]:
@@ -140,7 +141,7 @@ def _number(target: PlanTarget, given: Given, model: PlannedModel) -> int:
     except ValueError as error:
         raise JobProblem(invalid("target/term", str(error), "Name a term of the model.")) from error
     k = len(model.terms.drift)
-    own = model.names[k:] if key == "x,x" else model.names[:k]
+    own = model.names[key == "x,x"]
     if term not in own:
         there = ", ".join(own)
         raise JobProblem(
@@ -161,7 +162,7 @@ def describe(job_id: str, job: PlanJob, given: Given, found: Plan, seconds: floa
     values = [(drift if key == "x" else diffusion)[term] for key, term in names]
     reachable = None
     if job.max_duration is not None:
-        reachable = found.precision * math.sqrt(found.best.duration / job.max_duration)
+        reachable = found.error_after(job.max_duration)
     curves = found.against_duration, found.against_noise
     first, last = found.target.passage or (None, None)
     return PlanResult(
@@ -197,7 +198,7 @@ def describe(job_id: str, job: PlanJob, given: Given, found: Plan, seconds: floa
             duration_with_noise=tuple(curves[1].y.tolist()),
         ),
         check=written(PlanCheck, found.check),
-        warnings=tuple(_warnings(job, found, noise)),
+        warnings=tuple(_warnings(found)),
         provenance=Provenance(
             version=version_of_this(),
             parameters=model.model_dump(mode="json"),
@@ -280,7 +281,7 @@ def _rounded(value: float) -> str:
     return f"{float(text):,.0f}".replace(",", " ") if 1000 <= up < 1e7 else f"{float(text):.4g}"
 
 
-def _warnings(job: PlanJob, found: Plan, noise: float) -> Iterator[Notice]:
+def _warnings(found: Plan) -> Iterator[Notice]:
     """Warn where the prediction is known to fail."""
     slow = found.relaxation_time
     if math.isfinite(slow) and found.best.duration < SHORT * slow:
@@ -302,13 +303,4 @@ def _warnings(job: PlanJob, found: Plan, noise: float) -> Iterator[Notice]:
                 "sample more often."
             ),
             details={"samples": found.best.samples},
-        )
-    if noise and not found.measured:
-        yield Notice(
-            code="noise-beyond-the-law",
-            message=(
-                "What the noise costs was not measured for this sampling interval and this noise; "
-                "it is that of the nearest values that were. Compare with the simulated record."
-            ),
-            details={"noise": noise, "dt": found.best.dt},
         )

@@ -8,20 +8,30 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.interpolate import PchipInterpolator
+from scipy.optimize import brentq
 
 from worker.generator.analysis import Analysis
 from worker.generator.process import DiffusionProcess
 from worker.planning.check import Check, check_of
 from worker.planning.errors import NoPlan
 from worker.planning.information import Chain, Terms, chain_of, covariance_per_time
-from worker.planning.noise_law import INTERVALS, NoiseFactors, noise_factors
+from worker.planning.noise_cost import NoisyModel, ThroughNoise, without_noise
+from worker.planning.records import Names
 from worker.planning.target import Quantity, Target, analysis_for, target_of
 
 Floats = NDArray[np.float64]
 
 FINEST, COARSEST, N_INTERVALS = 0.005, 0.6, 12
-"""Sampling intervals that are tried unless they are given, times the rate inside the wells; with
-noise the first is the least at which its cost was measured."""
+"""Sampling intervals that are tried unless they are given, times the rate inside the wells."""
+
+FINEST_WITH_NOISE = 0.01
+"""The first of them with noise: finer ones take more samples and tell nothing more."""
+
+AT_INTERVALS, AT_NOISES = 6, 3
+"""Numbers of simulated records that show the cost of noise, over intervals and over its strength.
+
+Smoothed over six, the standard errors that are predicted scatter by 4 %."""
 
 ENOUGH = 1.05
 """Longest duration, over the shortest of all intervals, at which a longer interval is preferred."""
@@ -35,7 +45,7 @@ coefficients in differences that give gradients: 0.05 % of a rate. Of terms that
 on the visited range, changes by the errors of 10⁴ turned one well into two."""
 
 LOUDEST = 3.0
-"""Variance ν of the noise up to which there are plans; its cost was measured up to a tenth."""
+"""Variance of the noise up to which there are plans, times the rate inside the wells, over ⟨a⟩."""
 
 AT_AN_END = 0.01
 """Density at an end of the domain, over its largest, above which the end matters."""
@@ -62,13 +72,13 @@ class PlannedModel:
 
     process     model with its terms
     terms       its terms and their coefficients
-    names       (k,) names of all terms, the drift's first
+    names       names of the terms of drift and diffusion
     process_at  model with other coefficients
     """
 
     process: DiffusionProcess
     terms: Terms
-    names: tuple[str, ...]
+    names: Names
     process_at: Callable[[Floats], DiffusionProcess]
 
 
@@ -128,7 +138,7 @@ class Plan:
     std_errors        (k,) standard errors of the coefficients by the best option
     fast_rate         rate of relaxation inside the wells [1/time]
     relaxation_time   longest relaxation time [time]
-    measured          whether the factors of the noise were measured in this range
+    error_after       standard error over the value after a duration, at the best interval
     check             simulated records by the best option
     """
 
@@ -141,14 +151,14 @@ class Plan:
     std_errors: Floats
     fast_rate: float
     relaxation_time: float
-    measured: bool
+    error_after: Callable[[float], float]
     check: Check
 
 
 def plan(
     model: PlannedModel, quantity: Quantity, precision: float, design: Design, *, seed: int = 0
 ) -> Plan:
-    """Plan a measurement by information per unit of time, (M79)–(M82), and simulate it.
+    """Plan a measurement by information per unit of time, (M79)–(M84), and simulate it.
 
     Raises NoPlan, NoSuchQuantity, and what the analysis raises.
 
@@ -165,41 +175,51 @@ def plan(
     density = _density(chain, design)
     intervals = _intervals(chain.fast_rate, design)
     _check_noise(chain, design)
-    per_time = [_Covariance.of(model, chain, dt, density) for dt in intervals]
+    per_time = [_clean(model, chain, dt, density) for dt in intervals]
     # Coefficients of a model far from x = 0 can only be changed together.
-    changes = changes_of(per_time[0].clean * chain.fast_rate / LONG)
+    changes = changes_of(per_time[0] * chain.fast_rate / LONG)
     target = target_of(quantity, model.terms.coefficients, model.process_at, analysed, changes)
-
-    def duration(of: _Covariance, noise: float) -> float:
-        return float(target.gradient @ of.through(noise) @ target.gradient) / precision**2
-
+    simulated = NoisyModel(model.process, model.names, model.terms.coefficients, chain, seed)
+    expected = [without_noise(clean) for clean in per_time]
+    if design.noise:
+        expected = through_noise(simulated, per_time, intervals, design.noise)
     options = tuple(
-        _option(dt, duration(of, design.noise), duration(of, 0.0), design)
-        for dt, of in zip(intervals, per_time, strict=True)
+        _option(
+            dt,
+            _duration(target, precision, noisy),
+            _duration(target, precision, without_noise(clean)),
+            design,
+        )
+        for dt, noisy, clean in zip(intervals, expected, per_time, strict=True)
     )
     shortest = min(option.duration for option in options)
     number = max(i for i, o in enumerate(options) if o.duration <= ENOUGH * shortest)
-    best, at_best = options[number], per_time[number]
+    best, at_best = options[number], expected[number]
     durations = best.duration * np.geomspace(0.05, 20, POINTS)
-    # Noise up to a third of a well's width, and some beyond what was given.
-    largest = max(0.5 / np.sqrt(chain.fast_rate / chain.mean_diffusion), 2 * design.noise)
-    noises = np.append(0.0, np.geomspace(0.05, 1, POINTS - 1)) * largest
-    slowest = _relaxation_time(analysed)
-    unit = at_best.through(design.noise)
+
+    def error_after(duration: float) -> float:
+        return _error(target, at_best, duration)
+
     return Plan(
         target,
         precision,
         options,
         best,
-        Curve(durations, precision * np.sqrt(best.duration / durations)),
-        Curve(noises, np.array([duration(at_best, float(s)) for s in noises])),
-        np.sqrt(np.diag(unit) / best.duration),
+        Curve(durations, np.array([error_after(float(t)) for t in durations])),
+        _against_noise(
+            simulated,
+            target,
+            precision,
+            best.dt,
+            per_time[number],
+            (design.noise, _duration(target, precision, at_best)),
+        ),
+        np.sqrt(np.diag(at_best.after(best.duration)) / best.duration),
         chain.fast_rate,
-        slowest,
-        at_best.factors(design.noise).measured,
+        _relaxation_time(analysed),
+        error_after,
         check_of(
             model.process,
-            model.terms,
             model.names,
             target,
             dt=best.dt,
@@ -208,7 +228,7 @@ def plan(
             trajectory_duration=design.trajectory_duration,
             start=design.start,
             chain=chain,
-            covariance=unit,
+            error_after=error_after,
             seed=seed,
         ),
     )
@@ -222,41 +242,84 @@ def changes_of(covariance: Floats) -> Floats:
     return np.asarray(errors[:, None] * vectors * np.sqrt(values.clip(min=1e-12)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Covariance:
-    """Covariance times duration at one sampling interval.
+def _error(target: Target, expected: ThroughNoise, duration: float) -> float:
+    """Return the standard error over the value after a duration."""
+    covariance = expected.after(duration) / duration
+    return float(np.sqrt(target.gradient @ covariance @ target.gradient))
 
-    clean   (k, k) from clean samples
+
+def _duration(target: Target, precision: float, expected: ThroughNoise) -> float:
+    """Return the duration after which the standard error over the value is `precision`, (M84)."""
+
+    def left(duration: float) -> float:
+        return duration * (1 - (_error(target, expected, duration) / precision) ** 2)
+
+    k = len(target.gradient)
+    longest = float(target.gradient @ expected.covariance[:k, :k] @ target.gradient) / precision**2
+    # Noise that is not seen takes away half of what is passed on at most.
+    return float(brentq(left, 0.499 * longest, 1.001 * longest, rtol=1e-12))
+
+
+def _clean(model: PlannedModel, chain: Chain, dt: float, density: Floats) -> Floats:
+    """Return T times the covariance of the coefficients without noise. Raises NoPlan."""
+    try:
+        clean = covariance_per_time(chain, len(model.terms.drift), dt, density)
+    except np.linalg.LinAlgError:
+        clean = np.full((len(model.terms.coefficients),) * 2, np.nan)
+    if not (np.isfinite(clean).all() and (np.diag(clean) > 0).all()):
+        raise NoPlan(
+            f"Samples every {dt:.4g} do not determine all of the model's terms. Leave out "
+            "terms that are combinations of others, or give shorter sampling intervals in `dt`."
+        )
+    return clean
+
+
+def through_noise(
+    model: NoisyModel, per_time: list[Floats], intervals: tuple[float, ...], noise: float
+) -> list[ThroughNoise]:
+    """Return what is expected through noise at every interval."""
+    simulated = np.geomspace(intervals[0], intervals[-1], AT_INTERVALS)
+    costs = model.costs_over(simulated, noise)
+    return [costs.through(clean, dt, noise) for clean, dt in zip(per_time, intervals, strict=True)]
+
+
+def _against_noise(
+    model: NoisyModel,
+    target: Target,
+    precision: float,
+    dt: float,
+    clean: Floats,
+    design: tuple[float, float],
+) -> Curve:
+    """Return the total duration against the noise.
+
+    Parameters
+    ----------
+    model, target, precision : model, quantity and its wanted relative error
+    dt : sampling interval [time]
+    clean : (k, k) T times the covariance without noise
+    design : noise that was given and the duration that it takes
     """
+    noise, needed = design
+    # Noise up to a third of a well's width, and some beyond what was given.
+    width = 1 / np.sqrt(model.chain.fast_rate / model.chain.mean_diffusion)
+    largest = min(max(0.5 * width, 2 * noise), np.sqrt(LOUDEST) * width)
+    noises = largest * np.geomspace(0.05, 1, POINTS - 1)
+    without = _duration(target, precision, without_noise(clean))
 
-    chain: Chain
-    n_drift: int
-    dt: float
-    clean: Floats
+    def duration(at: float) -> float:
+        through = model.costs_at(dt, at).through(clean, dt, at)
+        return _duration(target, precision, through)
 
-    @classmethod
-    def of(cls, model: PlannedModel, chain: Chain, dt: float, density: Floats) -> "_Covariance":
-        n_drift = len(model.terms.drift)
-        try:
-            clean = covariance_per_time(chain, n_drift, dt, density)
-        except np.linalg.LinAlgError:
-            clean = np.full((len(model.names),) * 2, np.nan)
-        if not (np.isfinite(clean).all() and (np.diag(clean) > 0).all()):
-            raise NoPlan(
-                f"Samples every {dt:.4g} do not determine all of the model's terms. Leave out "
-                "terms that are combinations of others, or give shorter sampling intervals in `dt`."
-            )
-        return cls(chain, n_drift, dt, clean)
-
-    def factors(self, noise: float) -> NoiseFactors:
-        rate = self.chain.fast_rate
-        return noise_factors(rate * self.dt, rate * noise * noise / self.chain.mean_diffusion)
-
-    def through(self, noise: float) -> Floats:
-        found = self.factors(noise)
-        scale = np.full(len(self.clean), found.diffusion)
-        scale[: self.n_drift] = found.drift
-        return np.asarray(self.clean * scale * scale[:, None])
+    simulated = np.geomspace(noises[0], noises[-1], AT_NOISES)
+    # Noise takes information away, but records scatter.
+    taken = np.maximum.accumulate([without, *(duration(float(at)) for at in simulated)])[1:]
+    between = PchipInterpolator(np.log(simulated), np.log(taken))
+    durations = np.exp(between(np.log(noises)))
+    if noise:
+        # Costs over intervals were simulated apart.
+        durations *= needed / np.exp(between(np.log(noise)))
+    return Curve(np.append(0.0, noises), np.append(without, durations))
 
 
 def _chain(model: PlannedModel, analysed: Analysis) -> Chain:
@@ -334,7 +397,7 @@ def _intervals(rate: float, design: Design) -> tuple[float, ...]:
             )
     else:
         # Two digits, so that the interval can be set on an instrument.
-        finest = INTERVALS[0] if design.noise else FINEST
+        finest = FINEST_WITH_NOISE if design.noise else FINEST
         tried = np.geomspace(finest, COARSEST, N_INTERVALS) / rate
         intervals = tuple(float(f"{dt:.2g}") for dt in tried)
     longest = design.trajectory_duration

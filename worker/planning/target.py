@@ -102,7 +102,7 @@ def target_of(
 
 
 def needed_z(power: float, level: float) -> float:
-    """Return the difference in standard errors that a Wald test finds with this power, (M83).
+    """Return the difference in standard errors that a Wald test finds with this power, (M85).
 
     Parameters
     ----------

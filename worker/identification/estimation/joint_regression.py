@@ -24,11 +24,14 @@ class NoiseLine:
     It is at_zero − slope · coefficients.
 
     variance   squared standard error of at_zero
+    blocks     (n_blocks, n_functions + 2) each block's part of the equation at_zero = slope ·
+               coefficients + variance: its left side, and what multiplies these unknowns
     """
 
     at_zero: float
     slope: Floats
     variance: float
+    blocks: Floats
 
     def at(self, coefficients: Floats) -> float:
         """Compute the variance that goes with these coefficients."""
@@ -165,7 +168,12 @@ def _without_noise(
     """Eliminate the noise's variance, the last unknown, from the equations of the blocks."""
     pooled, pooled_response = design.sum(axis=0), response.sum(axis=0)
     own = pooled[-1, -1]
-    line = NoiseLine(float(pooled_response[-1] / own), pooled[-1, :-1] / own, float(1 / own))
+    line = NoiseLine(
+        float(pooled_response[-1] / own),
+        pooled[-1, :-1] / own,
+        float(1 / own),
+        np.column_stack([response[:, -1], design[:, -1]]) / own,
+    )
     share = pooled[:-1, -1] / own
     # First what the noise explains leaves each response and column, then the noise's own equation
     # leaves the others.
