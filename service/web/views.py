@@ -89,10 +89,10 @@ def together_view(datasets: Sequence[Dataset]) -> str:
     return rendered(
         "together.html",
         datasets=datasets,
-        heading="Compare them, or identify each",
+        heading="Analyse them together",
         basic=basic,
         groups=groups,
-        kinds=[kinds["comparison"], each],
+        kinds=[kinds["comparison"], kinds["population"], each],
         name="",
         trajectories=0,
         most_records=0,

@@ -224,7 +224,7 @@ async function showData(id, signal, { like, restore } = {}) {
 async function showTogether(ids, signal) {
   by('together').innerHTML = await html(`/pages/datasets?${new URLSearchParams(ids.map((id) => ['id', id]))}`, { signal });
   reveal('together', `${ids.length} datasets`);
-  const form = by('job-form'), name = by('f-name'), each = () => by('f-kind').value === 'identification';
+  const form = by('job-form'), name = by('f-name'), kind = () => by('f-kind').value, each = () => kind() === 'identification';
   const groups = () => {
     const made = {}, inputs = [...form.querySelectorAll('[data-dataset]')];
     for (const { value, dataset } of inputs) (made[value.trim()] ??= []).push(dataset.dataset);
@@ -232,9 +232,9 @@ async function showTogether(ids, signal) {
     return { groups: made, reference: inputs[0].value.trim() };
   };
   const job = () => ({
-    kind: by('f-kind').value,
+    kind: kind(),
     ...(name.value.trim() ? { labels: { name: name.value.trim() } } : {}),
-    ...(each() ? { dataset: ids[0] } : groups()),
+    ...(each() ? { dataset: ids[0] } : kind() === 'population' ? { datasets: ids } : groups()),
     ...read(form),
   });
   await bindJobForm(form, {
