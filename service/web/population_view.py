@@ -8,6 +8,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from contract.population import PopulationNumber, PopulationResult
+from contract.results import Estimate
 from service.web import mathml, sentences
 from service.web.numbers import Units, count, exact, percent, plain, with_error, with_interval
 from service.web.plots.plot import Axis, Layers, Plot, PlotGroup, numbers
@@ -19,8 +20,13 @@ Floats = NDArray[np.float64]
 SIGNIFICANT = 0.05
 """A difference between records is told where its probability by chance is smaller."""
 
-MOST_ROWS = 100
-"""Records in the table and in a forest plot; the document has all of them."""
+MOST_ROWS = 20
+"""Records in the table, besides those that stand apart; the document has all of them."""
+
+HALF = MOST_ROWS // 2
+
+MOST_DRAWN = 100
+"""Records in a forest plot, besides those that stand apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,7 @@ def population_view(result: PopulationResult) -> ResultView:
         sentence=_sentence(result, found),
         figures=list(_figures(result, units)),
         warnings=result.warnings,
-        groups=[PlotGroup("records", "Record by record", [_forest(n) for n in found])],
+        groups=[PlotGroup("records", "Record by record", [_forest(n, result) for n in found])],
         tables=[_distributions(found), _records(result, found)],
     )
 
@@ -71,8 +77,8 @@ def _sentence(result: PopulationResult, found: list[_Number]) -> str:
     if same:
         said.append(f"{'no' if differ else 'No'} difference is found in {_listed(same)}")
     apart = len({each.number for each in result.apart})
-    stand = f" {count(apart)} {'stands' if apart == 1 else 'stand'} apart." if apart else ""
-    return f"{'; '.join(said)}.{stand}"
+    stand = f" {count(apart)} {'record stands' if apart == 1 else 'records stand'} apart."
+    return f"{'; '.join(said)}.{stand if apart else ''}"
 
 
 def _listed(names: list[str]) -> str:
@@ -93,25 +99,22 @@ def _figures(result: PopulationResult, units: Units) -> Iterator[Figure]:
     yield Figure("Records", count(len(result.records)))
 
 
+def _told(estimate: Estimate) -> str:
+    value, around = with_interval(estimate.value, estimate.ci)
+    return f"{value} ({around})" if around else value
+
+
 def _distributions(found: list[_Number]) -> Table:
     """Tabulate mean, standard deviation and heterogeneity of each number."""
     rows: list[tuple[str | Markup, ...]] = []
     for number in found:
         of = number.of
-        pooled, about = with_interval(of.pooled.value, of.pooled.ci)
-        mean, around = with_interval(of.mean.value, of.mean.ci)
-        spread, spread_around = with_interval(of.standard_deviation.value, of.standard_deviation.ci)
         test = of.heterogeneity
         rows.append(
             (
                 number.component or "drift",
                 mathml.term(of.term) if number.component else of.term,
-                pooled,
-                about,
-                mean,
-                around,
-                spread,
-                spread_around,
+                *map(_told, (of.pooled, of.mean, of.standard_deviation)),
                 "–" if test.share is None else percent(test.share),
                 plain(of.p_value, 2),
             )
@@ -120,11 +123,8 @@ def _distributions(found: list[_Number]) -> Table:
         "component",
         "term",
         "all records as one process",
-        "confidence interval",
         "mean over the records",
-        "confidence interval",
         "standard deviation between records",
-        "confidence interval",
         "I²",
         "p of no difference",
     )
@@ -132,10 +132,11 @@ def _distributions(found: list[_Number]) -> Table:
 
 
 def _records(result: PopulationResult, found: list[_Number]) -> Table:
-    """Tabulate the records, those that stand apart first, then by the first number."""
-    order = _order(found[0].of)[:MOST_ROWS] if found else np.arange(0)
+    """Tabulate records: those that stand apart, and the ends in the order of the first number."""
+    order = _order(found[0].of) if found else np.arange(0)
+    ends = order if len(order) <= MOST_ROWS else np.r_[order[:HALF], order[-HALF:]]
     apart = [each.number for each in result.apart]
-    shown = list(dict.fromkeys([*apart, *order.tolist()]))[:MOST_ROWS]
+    shown = list(dict.fromkeys([*apart, *ends.tolist()]))
     lengths = numbers(result.increments)
     values = [(numbers(n.of.shrunken), numbers(n.of.shrunken_std_errors)) for n in found]
     rows = [
@@ -148,7 +149,12 @@ def _records(result: PopulationResult, found: list[_Number]) -> Table:
     ]
     headings = ("record", "increments", *(f"{n.name} ± standard error" for n in found))
     left = len(result.records) - len(rows)
-    note = f"{count(left)} further records are in the JSON document." if left > 0 else ""
+    note = ""
+    if left > 0:
+        note = (
+            f"The {HALF} with the smallest and the {HALF} with the largest {found[0].name}; "
+            f"{count(left)} further records are in the JSON document."
+        )
     return Table("records", "Records, given the population", headings, tuple(rows), note)
 
 
@@ -156,12 +162,14 @@ def _order(of: PopulationNumber) -> NDArray[np.int_]:
     return np.argsort(numbers(of.shrunken), kind="stable")
 
 
-def _forest(number: _Number) -> Plot:
+def _forest(number: _Number, result: PopulationResult) -> Plot:
     """Draw the records in the order of their estimates, over the interval of the mean."""
     of, layers = number.of, Layers()
     order = _order(of)
-    if len(order) > MOST_ROWS:
-        order = order[np.linspace(0, len(order) - 1, MOST_ROWS).round().astype(np.int64)]
+    if len(order) > MOST_DRAWN:
+        drawn = np.linspace(0, len(order) - 1, MOST_DRAWN).round().astype(np.int64)
+        apart = np.flatnonzero(np.isin(order, [each.number for each in result.apart]))
+        order = order[np.union1d(drawn, apart)]
     rank = np.arange(1, len(order) + 1, dtype=np.float64)
     ends = [float(rank[0]), float(rank[-1])]
     if of.mean.ci is not None and None not in of.mean.ci:
