@@ -22,6 +22,7 @@ from worker.population.random_effects import (
     Outlier,
     RandomEffects,
     Spread,
+    determined_without,
     heterogeneity,
     outliers,
     own_estimates,
@@ -136,6 +137,8 @@ def population(
     model = model_of(problem, fit, settings)
     report(0.6, "identifying", f"summing over each of {data.n_trajectories} records")
     sums = record_sums(problem, fit)
+    for key, found in sums.components.items():
+        _check_records(key, found, sums.increments)
     assert model.coefficients is not None, "the estimator is the efficient one"
     units = model.coefficients.units
     components: dict[str, tuple[Distribution, ...]] = {}
@@ -171,6 +174,24 @@ def population(
         None if rate is not None else reason,
         tuple(apart),
         findings,
+    )
+
+
+def _check_records(key: str, found: ComponentScores, increments: NDArray[np.int_]) -> None:
+    """Check that some records tell of a component. Raises TooFewSamples."""
+    k = len(found.terms)
+    if (increments >= k).sum() >= FEWEST_RECORDS and determined_without(
+        found.scores, FEWEST_RECORDS - 1
+    ):
+        return
+    what = f"{'diffusion' if ',' in key else 'drift'} {key}"
+    raise TooFewSamples(
+        f"Fewer than {FEWEST_RECORDS} of {len(increments)} records tell of the {what}, which has "
+        f"{k} {'term' if k == 1 else 'terms'}: the others have too few increments, or do not move.",
+        hints=(
+            "Record each of them for longer, or identify one model of all of them "
+            "(kind: identification).",
+        ),
     )
 
 

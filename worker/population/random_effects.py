@@ -268,6 +268,15 @@ def heterogeneity(scores: Scores, direction: Floats) -> Heterogeneity:
     return Heterogeneity(statistic, unit * expected, by_first)
 
 
+def determined_without(scores: Scores, count: int) -> bool:
+    """Return whether records determine all coefficients without those that know most of them."""
+    frame = _frame(scores, np.eye(scores.score.shape[1])[0])
+    information = scores.along(frame).information
+    most = np.argsort(np.einsum("nii->n", information))[-count:]
+    others = information.sum(axis=0) - information[most].sum(axis=0)
+    return bool(np.linalg.eigvalsh(others)[0] > SMALLEST * scores.count)
+
+
 def own_estimates(scores: Scores, direction: Floats) -> tuple[Floats, Floats]:
     """Estimate direction · c of each record by itself, and its variance; NaN where undetermined."""
     frame = _frame(scores, direction)
@@ -304,6 +313,8 @@ def outliers(
         worst = numbers[int(np.argmax(distances))]
         others = kept.copy()
         others[worst] = False
+        if not determined_without(scores.of(others), 1):
+            break
         one = scores.of(np.arange(len(kept)) == worst)
         distance, degrees = _distances(scores.of(others), one, variance)
         k, n = int(degrees[0]), int(others.sum())

@@ -82,7 +82,8 @@ def record_sums(problem: Problem, fit: Fit) -> RecordSums:
         increments += np.bincount(pairs.trajectory, minlength=len(increments))
         for part in parts.values():
             part.add(pairs)
-    first = _standardised(first)
+    # Of a single increment or two, what the first state says of the level and the slope are one.
+    first = _standardised(np.where(increments[:, None] > 2, first, np.nan))
     return RecordSums(
         increments,
         {name: part.scores(increments, first) for name, part in parts.items()},
@@ -116,13 +117,16 @@ class _Part:
         held = {k for k, _ in constraint.known}
         chosen = selected.estimate
         pooled = {k: c for k, c in zip(chosen.support, chosen.raw, strict=True) if k not in held}
-        if of_drift and p < len(fit.trajectories):
-            # Of levels or rates that differ the pooled drift may show nothing.
-            test = fit.trajectories[p]
-            if test.level_differs or test.rate_differs:
-                free = set(constraint.terms(problem.library)) - held
-                pooled |= {k: 0.0 for k in _linear(problem, p) if k in free and k not in pooled}
+        if of_drift:
+            # Of levels or rates that differ the pooled drift may show nothing; and differences of
+            # levels that are too small for the test slow the mean rate down.
+            test = fit.trajectories[p] if p < len(fit.trajectories) else None
+            differ = test is not None and (test.level_differs or test.rate_differs)
+            free = set(constraint.terms(problem.library)) - held
+            added = _linear(problem, p, level_alone=not differ)
+            pooled |= {k: 0.0 for k in added if k in free and k not in pooled}
         self.pooled = dict(sorted(pooled.items()))
+        self._chosen = np.array([k in chosen.support for k in self.pooled])
         one = (0,) * problem.library.dimension
         self._is_one = np.array([problem.library.exponents[k] == one for k in self.pooled])
         self._basis = support_basis(problem.library, tuple(self.pooled))
@@ -180,18 +184,17 @@ class _Part:
         # What biases the residuals of all records alike is in their sum: measurement noise by the
         # increment, the rule's own error by the information.
         noisy = self._fit.rule.noise is not None or self._fit.noise is not None
+        to_raw = np.stack([self._basis.raw_coefficients(e) for e in np.eye(k)], axis=1)
         if noisy:
-            score = score - np.outer(increments, score.sum(axis=0) / increments.sum())
+            score = score - np.outer(increments, self._estimated(score, to_raw) / increments.sum())
         else:
-            common = np.linalg.pinv(information.sum(axis=0), 1e-13) @ score.sum(axis=0)
-            score = score - information @ common
+            score = score - information @ self._common(information, score, to_raw)
         if self._of_drift and not noisy:
             scale = _own_variances(square, increments)
         else:
             # Measurement noise is in neighbouring residuals, whose sums have less of it.
             total = square.sum() + (2 * product.sum() if noisy else 0.0)
             scale = np.full(len(square), max(total, 0.1 * square.sum()) / increments.sum())
-        to_raw = np.stack([self._basis.raw_coefficients(e) for e in np.eye(k)], axis=1)
         constant = np.zeros(k)
         if self._of_drift and self._is_one.any():
             constant += np.linalg.solve(to_raw, self._is_one.astype(np.float64))
@@ -203,6 +206,22 @@ class _Part:
             tuple(self.pooled), np.array(list(self.pooled.values())), to_raw, scores
         )
 
+    def _common(self, information: Floats, score: Floats, to_raw: Floats) -> Floats:
+        """Return the common deviation of the terms that the pooled model has; (k,)."""
+        whole, total = information.sum(axis=0), score.sum(axis=0)
+        if self._chosen.all():
+            return np.asarray(np.linalg.pinv(whole, 1e-13) @ total)
+        along = np.linalg.inv(to_raw)[:, self._chosen]
+        return np.asarray(along @ np.linalg.pinv(along.T @ whole @ along, 1e-13) @ along.T @ total)
+
+    def _estimated(self, score: Floats, to_raw: Floats) -> Floats:
+        """Return the part of the sum of scores that the pooled model made zero; (k,)."""
+        total = score.sum(axis=0)
+        if self._chosen.all():
+            return np.asarray(total)
+        raw = np.linalg.solve(to_raw.T, total)
+        return np.asarray(to_raw.T @ np.where(self._chosen, raw, 0.0))
+
 
 def _sum_of_next(residuals: Floats, trajectory: NDArray[np.int_]) -> Floats:
     """Return the sum of the next residuals of the same record; (n,)."""
@@ -212,10 +231,10 @@ def _sum_of_next(residuals: Floats, trajectory: NDArray[np.int_]) -> Floats:
     return total
 
 
-def _linear(problem: Problem, p: int) -> tuple[int, ...]:
-    """Return the positions of 1 and of variable p in the library, where it has them."""
+def _linear(problem: Problem, p: int, *, level_alone: bool) -> tuple[int, ...]:
+    """Return the positions of 1, or of it and variable p, in the library, where it has them."""
     d = problem.library.dimension
-    wanted = ((0,) * d, tuple(int(q == p) for q in range(d)))
+    wanted = ((0,) * d, tuple(int(q == p) for q in range(d)))[: 1 if level_alone else 2]
     return tuple(k for k, e in enumerate(problem.library.exponents) if e in wanted)
 
 

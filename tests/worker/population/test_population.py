@@ -28,6 +28,11 @@ def records(rates: Floats, durations: Floats, seed: int, unit: float = 1.0) -> T
     return from_arrays(made, DT)
 
 
+def of_one() -> list[Floats]:
+    """A record alone."""
+    return [records(np.ones(1), np.full(1, 30.0), 4).states[:, 0] - LEVEL]
+
+
 def found(data: Trajectories, names: tuple[str, ...] = ()) -> Population:
     settings = Settings(polynomial_degree=1, measurement_noise="none")
     return population(data, settings, lambda *_: None, names=names)
@@ -87,6 +92,35 @@ def test_the_mean_rate_of_tracks_too_short_to_tell_it_has_no_bias() -> None:
 def test_two_records_are_no_population() -> None:
     with pytest.raises(TooFewSamples, match="needs 3 trajectories or more, and there are 2"):
         found(records(np.ones(2), np.full(2, 20.0), 1))
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (
+            records(np.ones(400), np.full(400, DT), 3),
+            "Fewer than 3 of 400 records tell of the drift x",
+        ),
+        (
+            from_arrays([*[np.zeros(300)] * 20, *of_one()], DT),
+            "Fewer than 3 of 21 records tell of the drift x",
+        ),
+    ],
+)
+def test_records_that_tell_nothing_are_refused(data: Trajectories, told: str) -> None:
+    with pytest.raises(TooFewSamples, match=told):
+        found(data)
+
+
+def test_the_level_of_records_is_estimated_where_the_pooled_drift_has_none() -> None:
+    """Its mean is that of the records, and not 0 because no term 1 was selected."""
+    made = records(np.ones(40), np.full(40, 60.0), 12)
+    shift = 0.01 - float(made.states.mean())
+    made = from_arrays([made.states[a:b, 0] + shift for a, b, _ in made.segments], DT)
+    population = found(made)
+    assert "1" not in [t.name for t in population.model.drift["x"].terms if t.active]
+    level, _ = population.components["x"]
+    assert 0.1 * level.std_error < level.mean < 1.5 * level.std_error
 
 
 def test_of_equal_records_no_difference_is_found() -> None:
