@@ -28,7 +28,11 @@ class Restriction:
 
 
 def noise_restriction(
-    variables: tuple[str, ...], variances: tuple[float, float, float], unit: float
+    variables: tuple[str, ...],
+    variances: tuple[float, float, float],
+    unit: float,
+    *,
+    blurred: bool = False,
 ) -> Restriction:
     """Test measurement noise that was given against its free estimate.
 
@@ -37,15 +41,19 @@ def noise_restriction(
     variables : names of the variables
     variances : variance that was given, its estimate, and that one's standard error
     unit : unit of the variances [state²]
+    blurred : whether an exposure was given; the variances are those of the noise less the blur
     """
     known, free, error = variances
     statistic = ((free - known) / error) ** 2
+    given, less = "standard error of the samples", ""
+    if blurred:
+        given, less = f"exposure and the {given}", " less the motion blur"
     return Restriction(
         "measurement-noise",
         variables,
-        "standard error of the samples",
-        f"the variance of the measurement noise is {free * unit:.3g} ± {error * unit:.2g} instead "
-        f"of {known * unit:.3g}",
+        given,
+        f"the variance of the measurement noise{less} is {free * unit:.3g} ± {error * unit:.2g} "
+        f"instead of {known * unit:.3g}",
         statistic,
         1,
         float(chi2.sf(statistic, 1)),

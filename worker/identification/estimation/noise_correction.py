@@ -424,17 +424,18 @@ def _noise_tested(
     problem: Problem, plain: Fit, found: Fit, given: GivenNoise
 ) -> tuple[Restriction, ...]:
     """Test noise that was given against its estimate, where one is to be had."""
-    if given.exposure:
-        return ()
-    known = ScalarNoise(float(given.variances[0]))
+    used = found.rule.noise
+    assert used is not None, "there is noise or blur"
+    known = ScalarNoise(used.variance, used.shape)
     free = _through_noise_at(problem, plain, replace(found.rule, noise=NO_NOISE), known)
-    if free is None or not free.noise_error > 0:
+    if free is None or free.noise is None or not free.noise_error > 0:
         return ()
     return (
         noise_restriction(
             problem.library.variables,
-            (known.variance, float(free.noise_variances[0]), free.noise_error),
+            (known.variance, float(free.noise[0, 0]), free.noise_error),
             problem.scales.unit**2,
+            blurred=given.exposure > 0,
         ),
     )
 

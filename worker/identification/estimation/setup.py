@@ -387,8 +387,8 @@ def given_noise_of(data: Trajectories, settings: Settings, space: Space) -> Give
     for name, square, scales in zip(names, squares, space.scales, strict=True):
         if not square <= scales.deviation**2:
             raise InvalidLibrary(
-                f"The standard error {np.sqrt(square):.4g} of the samples of {name} is larger than "
-                f"their standard deviation of {scales.deviation:.4g}.",
+                f"The standard error of the samples of {name} is larger than their standard "
+                f"deviation of {scales.deviation:.4g}.",
                 hints=(
                     "Give it in the data's unit of the state, in "
                     "parameters.measurement_noise.std_error or the column of errors.",

@@ -96,6 +96,12 @@ def test_samples_averaged_over_a_known_exposure(paths: Callable[..., np.ndarray]
     blurred = fine[:, :8].mean(axis=1)
     known = identified(blurred, exposure=0.8 * DT)
     assert off(term(known.diffusion["x,x"], "1"), exact) < 3
+    (test,) = known.restrictions
+    assert test.p_value > 1e-3
+    # Noise that nobody spoke of is told.
+    hidden = identified(noisy(blurred[None]), exposure=0.8 * DT)
+    (said,) = (f for f in hidden.findings if f.code == "constraint-contradicted")
+    assert "exposure and the standard error" in said.message
     # Without it a is too small by E/3 = 27 %.
     plain = identified(blurred, measurement_noise="none").diffusion["x,x"]
     assert plain.active()["1"] < 0.8 * exact
@@ -123,7 +129,7 @@ def test_errors_that_the_increments_do_not_allow_are_refused(clean: np.ndarray) 
     (allowed,) = re.findall(r"at most ([\d.]+)", refused.value.hints[0])
     assert identified(clean[0], noise_errors=0.5 * float(allowed))
     data = from_arrays([noisy(clean)], DT)
-    with pytest.raises(InvalidLibrary, match="larger than their standard deviation"):
+    with pytest.raises(InvalidLibrary, match="larger than their standard"):
         identified(replace(data, errors=np.full_like(data.states, 1e200)))
 
 
