@@ -11,7 +11,8 @@ from scipy.stats import chi2
 
 from worker.analysis import Analysed
 from worker.generator.quantities.passages import Passage, SpatialPassage
-from worker.generator.quantities.regions import Place, Region
+from worker.generator.quantities.regions import Place
+from worker.generator.quantities.report import GeneratorReport
 
 Floats = NDArray[np.float64]
 Kind = Literal["relaxation-time", "period", "passage-time", "mean", "variance", "mean-velocity"]
@@ -109,7 +110,9 @@ def quantities_of(
 ) -> dict[Quantity, GroupQuantity]:
     """Return the quantities of a group that are compared.
 
-    Passages between wells are those of another group where each well has one well near to it.
+    Passages between wells are those between the wells of the other group, which were asked for,
+    where each has one well of this group near to it. Between the group's own wells the interval
+    would leave out the error of where these are: p < 0.05 in 7.5 ± 1.2 % of null pairs.
 
     Parameters
     ----------
@@ -142,7 +145,7 @@ def quantities_of(
             found[Quantity("period")] = GroupQuantity(period, (short, long))
     room = "passages" if len(names) == 1 else "between"
     passages, others = _passages(analysed), _passages(like)
-    if not _same_wells(passages[n_asked:], others[n_asked:]):
+    if not _same_wells(report, like.generator):
         passages = passages[:n_asked]
     for i, (passage, other) in enumerate(zip(passages, others, strict=False)):
         quantity = Quantity("passage-time", i, i >= n_asked, (other.start, other.to))
@@ -165,21 +168,13 @@ def _passages(analysed: Analysed) -> tuple[Passage | SpatialPassage, ...]:
     return *analysed.generator.passages, *analysed.generator.between
 
 
-def _same_wells(
-    passages: Sequence[Passage | SpatialPassage], others: Sequence[Passage | SpatialPassage]
-) -> bool:
-    """Return whether each passage begins nearer to the other's beginning than to its end."""
-    if len(passages) != len(others):
+def _same_wells(report: GeneratorReport, other: GeneratorReport) -> bool:
+    """Return whether each stable point of one coordinate is nearest to that of the same number."""
+    wells, others = (
+        np.array([point.at[0] for point in one.fixed_points if point.stable])
+        for one in (report, other)
+    )
+    if len(wells) != len(others):
         return False
-    for one, other in zip(passages, others, strict=True):
-        start, begin, end = _centre(one.start), _centre(other.start), _centre(other.to)
-        if not np.sum((start - begin) ** 2) < np.sum((start - end) ** 2):
-            return False
-    return True
-
-
-def _centre(place: Place) -> Floats:
-    if not isinstance(place, Region):
-        return np.atleast_1d(np.asarray(place, dtype=np.float64))
-    middle = np.array(place.intervals).mean(axis=1)
-    return np.where(np.isfinite(middle), middle, 0.0)
+    nearest = np.abs(wells[:, None] - others).argmin(axis=1)
+    return bool((nearest == np.arange(len(wells))).all())
