@@ -115,10 +115,11 @@ class _Correction:
             np.linalg.lstsq(support_basis(library, support).rows.T, function)[0]
             for support, function in ((drift, b), (diffusion, a))
         ]
-        noisy = replace(equations, rule=replace(equations.rule, noise=ScalarNoise(variance)))
+        noise = ScalarNoise(variance)
+        noisy = replace(equations, rule=replace(equations.rule, noise=noise))
         first = Weights(statistics.time, statistics.time_squared.sum(axis=0))
         found = solve_all(problem, noisy, first, briefly=True)
-        weights = weights_through_noise(problem, statistics, found, variance)
+        weights = weights_through_noise(problem, statistics, found, noise, equations.runs)
         return cls(equations, weights, (drift, diffusion), np.concatenate([*along, [variance]]))
 
     def influences(self) -> Floats:
