@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from itoscope_client import Comparison, Model
+from itoscope_client import Client, Comparison, Model
 from itoscope_client.cli.commands import itoscope
 from itoscope_client.cli.options import terms_of_sum
 from itoscope_client.cli.output import of_result
@@ -115,6 +115,32 @@ def test_groups_are_compared_from_files_and_ids(served: Served, tmp_path: Path) 
     assert first["late"].source["drift"].keys() == {"height"}
     assert {row["component"] for row in first.table} == {"drift", "diffusion"}
     assert run(served.url, "compare", *only).exit_code == 2
+
+
+def test_records_of_a_population_may_be_files_and_ids(served: Served, tmp_path: Path) -> None:
+    x = np.loadtxt(FILE, delimiter=",", skiprows=1)[:4000, 1]
+    files = [str(tmp_path / f"cell-{number}.csv") for number in range(4)]
+    for file, part in zip(files, np.split(x, 4), strict=True):
+        np.savetxt(file, part, header="height", comments="")
+    only = ["--degree", "1", "--dt", "0.05", "--quiet"]
+    done = run(served.url, "population", *files, *only)
+    assert done.exit_code == 0, done.output
+    assert "  4 records" in done.stdout
+    with served.client() as client:
+        job = client.get("/v1/jobs", params={"kind": "population"}).json()["items"][0]
+    ids = job["request"]["datasets"]
+    again = run(served.url, "population", ids[0], *files[1:], *only, "--json")
+    with Client(served.url) as own:
+        named = own.population(
+            [ids[0], *files[1:]],
+            dt=0.05,
+            parameters={"library": {"polynomial_degree": 1}},
+            progress=False,
+        )
+    assert named.records == tuple(f"cell-{number}.csv" for number in range(4))
+    assert json.loads(again.stdout)["drift"] == named.document["drift"]
+    assert named.relaxation_rate is not None
+    assert named.relaxation_rate.pooled.value is not None
 
 
 def test_a_result_of_another_kind_is_named_and_not_poured_out() -> None:
