@@ -230,6 +230,20 @@ def test_a_function_without_a_value_for_some_models_says_so(
     assert "no value for 50 %" in str(found)
     with pytest.raises(ValueError, match="no value"):
         model.evaluate(lambda m: np.nan)
+    shapes = iter(range(1, 10))
+    for wrong, said in (
+        (lambda m: np.zeros(next(shapes)), r"shape \(1,\) for the estimate and of shape \(2,\)"),
+        (lambda m: "fast", "returns str"),
+        (lambda m: 1j, "returns complex"),
+        (lambda m: [[1.0], [1.0, 2.0]], "returns list"),
+        (lambda m: np.nan if m is model else 1.0, "for the estimate itself"),
+        (lambda m: 1.0 if m is model else np.nan, "any of the drawn models"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            model.evaluate(wrong, count=5)
+    for count, error in ((0, ValueError), (10**9, ValueError), (1.5, TypeError)):
+        with pytest.raises(error, match=r"1 to 2000|integer"):
+            model.draws(count)
 
 
 def test_what_cannot_be_drawn_is_refused(near: tuple[IdentifiedModel, Model]) -> None:

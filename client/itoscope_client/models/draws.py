@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import index
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -107,6 +108,7 @@ def draw(
     model: ModelDocument, make: Callable[[Mapping[str, Any]], M], count: int, seed: int
 ) -> Draws[M]:
     """Draw models around a model. Raises NoDraws, ValueError for count or seed out of range."""
+    count, seed = index(count), index(seed)
     if not 1 <= count <= MOST or seed < 0:
         raise ValueError(f"draw 1 to {MOST} models, with a seed of at least 0")
     document = model.document
@@ -125,6 +127,17 @@ def draw(
     return Draws(drawn_components(document, count, seed), bare, symbols, make)
 
 
+def _numbers(value: Any) -> Floats:
+    """Return a function's value as an array of numbers. Raises ValueError."""
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"the function returns {type(value).__name__}: let it return a number or an array of "
+            "real numbers, all of one length"
+        ) from None
+
+
 def evaluate(
     function: Callable[[M], Any], estimate: M, draws: Draws[M], confidence: float
 ) -> Evaluation:
@@ -136,11 +149,21 @@ def evaluate(
     if not 0 < confidence < 1:
         raise ValueError("confidence is a number between 0 and 1, such as 0.95")
     with np.errstate(all="ignore"):
-        value = np.asarray(function(estimate), dtype=np.float64)
-        values = np.stack([np.asarray(function(model), dtype=np.float64) for model in draws])
+        value = _numbers(function(estimate))
+        found = [_numbers(function(model)) for model in draws]
+    other = next((each.shape for each in found if each.shape != value.shape), value.shape)
+    if other != value.shape:
+        raise ValueError(
+            f"the function returns an array of shape {value.shape} for the estimate and of shape "
+            f"{other} for a drawn model: let it return as many numbers for every model, such as "
+            "values on a fixed grid"
+        )
+    values = np.stack(found)
     defined = ~np.isnan(values).reshape(len(values), -1).any(axis=1)
-    if np.isnan(value).any() or not defined.any():
-        raise ValueError("the function has no value (NaN) of the estimate, or of any drawn model")
+    if np.isnan(value).any():
+        raise ValueError("the function has no value (NaN) for the estimate itself")
+    if not defined.any():
+        raise ValueError("the function has no value (NaN) for any of the drawn models")
     ends = [(1 - confidence) / 2, (1 + confidence) / 2]
     # Percentiles that are values themselves: infinite ones cannot be interpolated.
     low, high = np.quantile(values[defined], ends, axis=0, method="inverted_cdf")
