@@ -375,7 +375,9 @@ async def _check_model(context: Context, tenant: str, model: ModelOfJob) -> None
         raise _fault(
             "#/model/job",
             f"this job has no model: it is {record.state}",
-            "Wait for it with Prefer: wait=60.",
+            "Wait for it with Prefer: wait=60."
+            if record.state in ("queued", "running")
+            else "Give a job that succeeded, or the model by its terms.",
         )
     if not KINDS[record.kind].gives_one_model:
         raise _fault(

@@ -135,7 +135,9 @@ def _number(target: PlanTarget, given: Given, model: PlannedModel) -> int:
     try:
         key = symbols.component("diffusion" if diffusion else "drift", target.component)
     except UnknownWord as error:
-        raise JobProblem(invalid("target/component", str(error), "Name the variable.")) from error
+        name = next(iter(symbols.symbols.values()), "x")
+        hint = f"Give {name} for the drift, or {name},{name} for the diffusion."
+        raise JobProblem(invalid("target/component", str(error), hint)) from error
     try:
         term = symbols.standard_term(target.term, given.model.periodic)
     except ValueError as error:
