@@ -241,6 +241,24 @@ def test_no_view_keeps_people_out_in_either_theme(
         assert dark == (theme == "dark")
 
 
+def test_the_next_measurement_is_planned_from_a_result(visit: Any, jobs: dict[str, str]) -> None:
+    page = visit.open(f"#/jobs/{jobs['well']}")
+    page.click("#plan summary")
+    expect(page.locator("#p-quantity option")).to_contain_text(
+        ["relaxation time", "coefficient of x in the drift", "coefficient of 1 in the diffusion"]
+    )
+    for field, value in (("#p-precision", "200"), ("#p-precision", "nan"), ("#p-noise", "-1")):
+        usual = page.input_value(field)
+        page.fill(field, value)
+        page.click("#plan [type=submit]")
+        expect(page.locator(f".field:has({field}) .fault")).to_be_visible()
+        page.fill(field, usual)
+    assert serious(page) == []
+    page.click("#plan [type=submit]")
+    expect(page.locator("#result")).to_contain_text("To know the relaxation time", timeout=60_000)
+    expect(page.locator("#plan")).to_be_hidden()
+
+
 def test_the_pointer_reads_values_with_their_intervals(visit: Any, jobs: dict[str, str]) -> None:
     page = visit.open(f"#/jobs/{jobs['well']}")
     page.click("#group-dynamics > summary")
