@@ -748,6 +748,23 @@ class ForcedResponse(Document):
     """Angle by which the mean lags behind that force [rad]."""
 
 
+class ForcedPassage(Document):
+    """First passage of one variable under periodic forcing, by the time at which it starts."""
+
+    from_: Annotated[float, Field(alias="from")]
+    """Start of the passage [state]."""
+    to: float
+    """Target of the passage [state]."""
+    times: tuple[float, ...] = ()
+    """Times of a period at which passages start [time]."""
+    mean_time: tuple[float, ...] = ()
+    """Mean first-passage time of those that start at these times [time]."""
+    mean_time_ci: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    """Lower and upper confidence limits of `mean_time`, pointwise."""
+    reason: str | None = None
+    """Why there are no times."""
+
+
 class Driving(Document):
     """The response of a model to periodic forcing."""
 
@@ -755,6 +772,8 @@ class Driving(Document):
     """Mean and covariance over a period of the forcing."""
     responses: tuple[ForcedResponse, ...] = ()
     """Response at each frequency of the forcing."""
+    passages: tuple[ForcedPassage, ...] = ()
+    """First passages of one variable, by starting phase: those of the analysis."""
     reason: str | None = None
     """Why there is no cycle, although there is periodic forcing."""
 

@@ -161,7 +161,9 @@ def analyse_model(
         ),
         found.solution,
         transitions,
-        driven_of(model, asked.confidence),
+        driven_of(
+            model, asked.confidence, [(p.start, p.to) for p in generator.passages] if one else ()
+        ),
     )
 
 

@@ -1,5 +1,6 @@
 """What inputs and forcing do to an identified model: its frozen values, its cycle, its response."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
@@ -7,6 +8,7 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.forced_line import ForcedPassage, forced_line, forced_passages
 from worker.generator.linear.forced_cycle import (
     Cycle,
     cycle_mean,
@@ -62,6 +64,7 @@ class Driven:
     times       (n,) times of the cycle, from t = 0 [time]
     cycle       mean and covariance at these times
     responses   response of each variable at each frequency of the forcing
+    passages    first passages of one variable, by starting phase
     reason      why there is no cycle, though there is forcing; None where there is one
     """
 
@@ -70,16 +73,20 @@ class Driven:
     times: Floats | None = None
     cycle: Cycle | None = None
     responses: tuple[Response, ...] = ()
+    passages: tuple[ForcedPassage, ...] = ()
     reason: str | None = None
 
 
-def driven_of(model: IdentifiedModel, confidence: float) -> Driven | None:
+def driven_of(
+    model: IdentifiedModel, confidence: float, passages: Sequence[tuple[float, float]] = ()
+) -> Driven | None:
     """Return what drives a model; None where nothing does.
 
     Parameters
     ----------
     model : identified model
     confidence : coverage of the intervals
+    passages : starts and targets of the first passages of one variable [state]
     """
     driving = model.driving
     if driving is None:
@@ -88,15 +95,26 @@ def driven_of(model: IdentifiedModel, confidence: float) -> Driven | None:
     found = Driven(bool(forcing.periods))
     if not forcing.periods:
         return found
-    reason = _not_linear(driving)
-    if reason is not None:
-        return replace(found, reason=reason)
     period = _common_period(forcing.periods)
-    linear = _Linear(driving)
-    changing = linear.jacobian_changes
     if period is None:
         reason = "The periods of the forcing have no common one, so that there is no cycle"
         return replace(found, reason=reason)
+    times = np.asarray(period / PHASES * np.arange(PHASES), dtype=np.float64)
+    found = replace(found, period=period, times=times)
+    if model.process.dimension == 1 and model.process.periods[0] is None:
+        line = forced_line(driving, model.process.domain[0], period)
+        timed = forced_passages(line, passages, PHASES, confidence)
+        found = replace(found, passages=timed)
+    return _with_cycle(found, driving, period, confidence)
+
+
+def _with_cycle(found: Driven, driving: Driving, period: float, confidence: float) -> Driven:
+    """Add the cycle of a linear model and its response, or why there is none."""
+    reason = _not_linear(driving)
+    if reason is not None:
+        return replace(found, reason=reason)
+    forcing, linear = driving.forcing, _Linear(driving)
+    changing = linear.jacobian_changes
     fastest = period * max(forcing.frequencies) / (2 * np.pi)
     n_steps = int(min(max(FEWEST_STEPS, STEPS_A_HARMONIC * fastest), MOST_STEPS))
     n_steps = PHASES * -(-n_steps // PHASES)
@@ -114,13 +132,7 @@ def driven_of(model: IdentifiedModel, confidence: float) -> Driven | None:
     shown = Cycle(cycle.mean[::every], cycle.covariance[::every], cycle.multipliers)
     rows = driving.draws[: DRAWS_OF_CYCLES if changing else DRAWS]
     responses = _responses(linear, drift, rows, confidence, (period, n_steps) if changing else None)
-    return replace(
-        found,
-        period=period,
-        times=np.asarray(period / PHASES * np.arange(PHASES), dtype=np.float64),
-        cycle=shown,
-        responses=responses,
-    )
+    return replace(found, cycle=shown, responses=responses)
 
 
 def _not_linear(driving: Driving) -> str | None:

@@ -8,6 +8,7 @@ from contract.results import IdentificationResult, ModelResult, Stationary
 from service.web import mathml, sentences
 from service.web.numbers import Units, plain, with_interval
 from service.web.plots.checks import check_plots, selection_plots
+from service.web.plots.driving import driving_plots
 from service.web.plots.dynamics import dynamics_plots, place
 from service.web.plots.model import ROUNDING, cleaned, model_plots
 from service.web.plots.phase import section_plots
@@ -47,8 +48,11 @@ def model_view(result: ModelResult) -> ResultView:
             "units": units,
             "generator": result.generator,
             "judged": judged,
-            # What explains a failed check is not folded away.
-            "opened": () if judged is None or judged.passed else ("checks",),
+            # What forcing does, and what explains a failed check, is not folded away.
+            "opened": (
+                *(("forcing",) if result.generator.driving is not None else ()),
+                *(() if judged is None or judged.passed else ("checks",)),
+            ),
         },
     )
 
@@ -84,6 +88,7 @@ def groups_of(result: ModelResult) -> list[PlotGroup]:
     groups = [
         PlotGroup("model", "Model and data", first),
         PlotGroup("distribution", "Distribution and committors", more),
+        PlotGroup("forcing", "Forcing", list(driving_plots(result, units))),
         PlotGroup("dynamics", "Dynamics", dynamics),
     ]
     if isinstance(result, IdentificationResult):

@@ -39,8 +39,13 @@ LIGHT = light()
 def test_a_season_is_taken_into_the_model_with_its_cycle(client: httpx.Client) -> None:
     force = 2 * np.sin(2 * np.pi * T / PERIOD)
     record = upload(client, csv(t=T, Level=filtered(force)), "text/csv")
-    job = {"kind": "identification", "dataset": record["id"]}
-    found = result_of(client, {**job, "parameters": {"forcing": {"periods": [5], "harmonics": 2}}})
+    job = {
+        "kind": "identification",
+        "dataset": record["id"],
+        "parameters": {"forcing": {"periods": [5], "harmonics": 2}},
+        "analysis": {"passages": [{"from": 0, "to": 1.5}]},
+    }
+    found = result_of(client, job)
     terms = active(found["model"]["drift"]["x"])
     assert set(terms) == {"x", "sin(2*pi*t/5)"}
     for name, truth in (("x", -1), ("sin(2*pi*t/5)", 2)):
@@ -58,6 +63,15 @@ def test_a_season_is_taken_into_the_model_with_its_cycle(client: httpx.Client) -
     assert max(cycle["mean"]["x"]) == pytest.approx(response["amplitude"]["value"], rel=0.02)
     rate = -terms["x"]["value"]
     assert cycle["multipliers"][0]["real"] == pytest.approx(np.exp(-rate * PERIOD), rel=1e-6)
+    # The force pushes up in the first half of a period: starts at its end wait for the next.
+    (passage,) = driving["passages"]
+    assert passage["times"] == cycle["times"]
+    mean, (low, high) = passage["mean_time"], passage["mean_time_ci"]
+    assert mean[12] > 2 * mean[0] > 0
+    assert all(a < b < c for a, b, c in zip(low, mean, high, strict=True))
+    report = client.get(f"/v1/jobs/{found['job']}/report").text
+    assert "Level over a period of the forcing" in report
+    assert "First-passage time by starting phase" in report
 
 
 def test_a_season_that_is_left_out_is_named_with_its_period(client: httpx.Client) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from contract import results
 from worker.driven import Driven
+from worker.forced_line import ForcedPassage
 from worker.generator.linear.forced_cycle import Cycle
 from worker.identification.data.trajectories import Floats
 from worker.identification.sums.window_products import pairs_of
@@ -26,7 +27,24 @@ def driving_of(driven: Driven, variables: Sequence[str]) -> results.Driving:
             )
             for found in driven.responses
         ),
+        passages=tuple(_passage(found, driven.times) for found in driven.passages),
         reason=driven.reason,
+    )
+
+
+def _passage(found: ForcedPassage, times: Floats | None) -> results.ForcedPassage:
+    if found.mean_times is None or times is None:
+        reason = None if found.reason is None else found.reason.sentence
+        return results.ForcedPassage(from_=found.start, to=found.to, reason=reason)
+    low, high = (None, None) if found.interval is None else found.interval
+    return results.ForcedPassage(
+        from_=found.start,
+        to=found.to,
+        times=tuple(times.tolist()),
+        mean_time=tuple(found.mean_times.tolist()),
+        mean_time_ci=None
+        if low is None or high is None
+        else (tuple(low.tolist()), tuple(high.tolist())),
     )
 
 

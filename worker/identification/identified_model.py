@@ -151,6 +151,7 @@ class Driving:
     drift           (d, J) internal coefficients
     tensor          (d, d, J) internal coefficients
     draws           (n, d, J) those of the drift of models drawn around the estimate
+    tensor_draws    (n, d(d+1)/2, J) those of their diffusion, in the order of `pairs_of`
     to_drift        (d,) factors to the data's units
     to_diffusion    (d, d) factors to the data's units
     drift_terms     positions of all terms of the drift
@@ -164,6 +165,7 @@ class Driving:
     drift: Floats
     tensor: Floats
     draws: Floats
+    tensor_draws: Floats
     to_drift: Floats
     to_diffusion: Floats
     drift_terms: tuple[int, ...]
@@ -481,6 +483,7 @@ def _driving(problem: Problem, fit: Fit, draws: DrawnModels[Any]) -> Driving | N
     if not space.inputs:
         return None
     own = draws.coefficients[draws.support == 0]
+    own = own.reshape(len(own), -1, library.internal_size)
     terms = {k for s in fit.drift for k in s.estimate.support}
     of_diffusion = {k for s in fit.diffusion.values() for k in s.estimate.support}
     return Driving(
@@ -490,7 +493,8 @@ def _driving(problem: Problem, fit: Fit, draws: DrawnModels[Any]) -> Driving | N
         space.forcing,
         fit.coefficients,
         fit.tensor,
-        own[:, : d * library.internal_size].reshape(len(own), d, library.internal_size),
+        own[:, :d],
+        own[:, d:],
         space.units / space.time,
         np.outer(space.units, space.units) / space.time,
         tuple(sorted(terms)),

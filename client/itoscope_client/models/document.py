@@ -98,6 +98,11 @@ class ModelDocument:
         return tuple(response_of(found) for found in self._driving.get("responses", ()))
 
     @property
+    def passages_by_phase(self) -> tuple[Mapping[str, Any], ...]:
+        """First passages of one variable under periodic forcing: `mean_time` at start `times`."""
+        return tuple(self._driving.get("passages", ()))
+
+    @property
     def _driving(self) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self.in_symbols["generator"].get("driving") or {}
         return found
