@@ -45,6 +45,8 @@ class ForcingParameters(Document):
 
     @model_validator(mode="after")
     def _each_frequency_once(self) -> Self:
+        if self.harmonics > 1 and not self.periods:
+            raise ValueError("harmonics are those of periods: name these, or leave harmonics out")
         found: dict[float, float] = {}
         for period in self.periods:
             for k in range(1, self.harmonics + 1):

@@ -148,6 +148,7 @@ def test_an_input_that_shares_the_noise_is_refused_in_words(client: httpx.Client
         ({"forcing": {"periods": [1.0, 1.0]}}, "#/parameters/forcing"),
         ({"forcing": {"periods": [2.0, 1.0], "harmonics": 2}}, "#/parameters/forcing"),
         ({"forcing": {"periods": ["year"]}}, "#/parameters/forcing/periods/0"),
+        ({"forcing": {"harmonics": 2}}, "#/parameters/forcing"),
         ({"forcing": {"harmonics": 1000}}, "#/parameters/forcing/harmonics"),
         ({"forcing": {"trend": -1}}, "#/parameters/forcing/trend"),
         ({"forcing": {"trend": 1}, "dynamics": "second-order"}, "#/parameters"),
@@ -170,7 +171,11 @@ def test_wrong_forcing_is_refused_at_its_place(
 @pytest.mark.parametrize(
     ("job", "words", "hint"),
     [
-        ({"parameters": {"forcing": {"periods": [0.1]}}}, "fewer than 6 samples", "Lower"),
+        (
+            {"parameters": {"forcing": {"periods": [0.1]}}},
+            "fewer than 6",
+            "the data's unit of time",
+        ),
         ({"parameters": {"forcing": {"periods": [1e6]}}}, "less than the period", "trend"),
         ({"analysis": {"inputs": {"w": 1.0}}}, "no input w", "The inputs are Light"),
         (

@@ -100,7 +100,7 @@ def walk_pairs(
             (index - first[trajectory]) * PARTS // length,
             length,
             np.round((data.times[index] - start) / space.time).astype(np.int64),
-            stretch.y[points[0]],
+            stretch.y[points[0], : space.dimension],
             stretch.displacements(space)[0][inside],
             stretch.steps[0, inside],
             functions.take(points[0], axis=0),

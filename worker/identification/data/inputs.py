@@ -72,13 +72,20 @@ def _check_forcing(space: Space, forcing: Forcing, data: Trajectories) -> None:
                 f"The forcing of period {period:g}{harmonic} is as fast as {shortest:.3g}, and a "
                 f"sampling interval is {space.time:.3g}: fewer than {FEWEST_SAMPLES_A_PERIOD} "
                 "samples a period do not show what it does.",
-                hints=("Lower forcing.harmonics, or leave the period out.",),
+                hints=(
+                    "Give periods in the data's unit of time, in which samples are "
+                    f"{space.time:.3g} apart.",
+                    "Lower forcing.harmonics, or leave the period out.",
+                ),
             )
         if period > longest:
             raise UnsuitableInput(
                 f"The record is {longest:.4g} long, less than the period {period:g} of the "
                 "forcing: it cannot be told from a trend.",
-                hints=("Leave the period out, and set forcing.trend to 1.",),
+                hints=(
+                    "Give periods in the data's unit of time, or leave the period out and set "
+                    "forcing.trend to 1.",
+                ),
             )
 
 
