@@ -72,6 +72,7 @@ def test_a_season_is_taken_into_the_model_with_its_cycle(client: httpx.Client) -
     report = client.get(f"/v1/jobs/{found['job']}/report").text
     assert "Level over a period of the forcing" in report
     assert "First-passage time by starting phase" in report
+    assert "The model is drawn without its periodic forcing" in report
 
 
 def test_a_season_that_is_left_out_is_named_with_its_period(client: httpx.Client) -> None:

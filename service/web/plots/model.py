@@ -71,6 +71,7 @@ def _curve(name: str, across: Axis, up: Axis, x: Floats, curve: Curve, result: M
             if moments.noise_corrected
             else ", not corrected for the finite sampling interval."
         )
+        note += f" {held_in_words(result)}" if held_in_words(result) else ""
     variable = only_variable(result)
     layers.line(f"model {'b' if is_drift else 'a'}({variable})", x, values)
     every = np.concatenate([*shown, [0.0]])
@@ -143,7 +144,18 @@ def _density(result: ModelResult, across: Axis, units: Units) -> Iterator[Plot]:
         if distance is not None:
             summary += f"; their total variation distance is {plain(distance, 2)}"
     up = Axis("density", units.density(name), (0.0, 1.08 * top))
-    yield Plot("density", "Stationary density", across, up, layers.made, f"{summary}.")
+    note = held_in_words(result)
+    yield Plot("density", "Stationary density", across, up, layers.made, f"{summary}.", note)
+
+
+def held_in_words(result: ModelResult) -> str:
+    """Say that the model is drawn at held inputs and without forcing; nothing of one without."""
+    if not result.model.inputs and result.generator.driving is None:
+        return ""
+    held = [f"{name} = {plain(value, 3)}" for name, value in result.model.inputs.items()]
+    without = [] if result.generator.driving is None else ["without its periodic forcing"]
+    where = " and ".join([*([f"at {', '.join(held)}"] if held else []), *without])
+    return f"The model is drawn {where}, the data are as they were driven."
 
 
 def observed_of(result: ModelResult) -> Observed | None:
