@@ -96,7 +96,7 @@ class PlanJob(ModelJob):
     max_duration: Annotated[Positive | None, Field(examples=[1000.0])] = None
     """Longest total duration that can be recorded [time]. The plan says which error it reaches."""
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
-    """Seed of the simulation that checks the plan."""
+    """Seed of the simulated records, which tell what noise costs and check the plan."""
 
     @model_validator(mode="after")
     def _begins_where_trajectories_do(self) -> Self:

@@ -271,7 +271,7 @@ class Kinds(Operations):
         trajectory_duration  duration of every trajectory; default: one for all
         start            state at which every trajectory begins; default: anywhere
         max_duration     longest total duration that can be recorded
-        seed             seed of the simulation that checks the plan
+        seed             seed of the simulated records
         """
         job = planning(
             model,

@@ -459,7 +459,7 @@ class PlanJob(TypedDict, total=False):
     max_duration: float | None
     """Longest total duration that can be recorded [time]. The plan says which error it reaches."""
     seed: int
-    """Seed of the simulation that checks the plan. Default: 0."""
+    """Seed of the simulated records, which tell what noise costs and check the plan. Default: 0."""
 
 
 class PopulationJob(TypedDict, total=False):
