@@ -59,6 +59,8 @@ def test_coefficients_in_the_file_s_words_obey_bounds_and_equations(
     assert drift["x"]["y"]["value"] == pytest.approx(-drift["y"]["x"]["value"], rel=1e-9)
     level = active(result["model"]["diffusion"]["x,x"])["1"]
     assert (level["value"], level["bound"], level["ci"]) == (2.0, True, [2.0, 2.0])
+    page = client.get(f"/v1/jobs/{result['job']}/report").raise_for_status().text
+    assert "2.000 (at its bound)" in page
     tests = {t["restriction"]: t["p_value"] for t in result["model"]["restriction_tests"]}
     assert tests["equalities"] > 1e-3
     assert tests["bounds"] < 1e-6

@@ -1,6 +1,7 @@
 """The command: what it prints, and how it ends."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,16 @@ def test_a_file_is_identified_watched_listed_and_kept(served: Served, tmp_path: 
     assert json.loads(run(served.url, "result", job, "--json").stdout)["job"] == job
     assert "x^3" in run(served.url, "watch", job).stdout
     assert run(served.url, "cancel", job).stdout == f"{job} is succeeded\n"
+
+
+def test_what_is_given_is_marked(served: Served) -> None:
+    given = ["--known", "x", "--bounds", "x^3<-1.2", "--measurement-error", "0.01"]
+    done = run(served.url, "identify", FILE, *given, "--dynamics", "first-order")
+    assert done.exit_code == 0, done.output
+    rows = {line.split("  ")[0]: line for line in done.stdout.splitlines()}
+    assert re.search(r" 1 +given ", rows["b_x: x"])
+    assert re.search(r"−1\.200 .* at its bound ", rows["b_x: x^3"])
+    assert "contradict the bounds of the drift x" in done.output
 
 
 def test_an_uploaded_file_is_read_again_under_another_layout(served: Served) -> None:

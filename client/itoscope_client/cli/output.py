@@ -137,13 +137,14 @@ def of_model(model: Model) -> str:
             ("term", "value", "± std. error", f"{100 * confidence:g} % interval", "probability")
         ]
     for term in model.active_terms:
-        value, error = exact(term.value, 4), ""
+        value, error = exact(term.value, 4), "given" if term.known else ""
         if term.std_error:
             value, spread, exponent = measured(term.value, term.std_error)
             power = power_of_ten(exponent)
             value, error = value + power, f"± {spread}{power}"
         likely = "" if term.probability is None else f"{100 * term.probability:.0f} %"
-        rows.append((term.name, value, error, with_interval(term.value, term.ci)[1], likely))
+        interval = "at its bound" if term.bound else with_interval(term.value, term.ci)[1]
+        rows.append((term.name, value, error, interval, likely))
     # A model that was given has neither errors nor probabilities.
     filled = [k for k in range(len(rows[0])) if any(row[k] for row in rows[1:])]
     lines += _aligned([tuple(row[k] for k in filled) for row in rows], numbers=True)
