@@ -135,16 +135,11 @@ def compare(
     report(0.65, "comparing", "labels permuted over trajectories")
     permuted = _permuted(models, groups, components, settings.seed)
     analysed: dict[str, Analysed | None] = dict.fromkeys(names)
-    n_asked = len(asked.passages)
     quantities: dict[Quantity, ComparedQuantity] = {}
     if not asked.model_only:
-        wanted = asked
         for number, (name, data) in enumerate(groups.items()):
             report(0.7 + 0.25 * number / len(names), "analysing", f"group {name}")
-            analysed[name] = found = analyse_model(models[name], data, wanted, report_nothing)
-            if number == 0:
-                between = tuple((p.start, p.to) for p in found.generator.passages[n_asked:])
-                wanted = replace(asked, passages=(*asked.passages, *between))
+            analysed[name] = analyse_model(models[name], data, asked, report_nothing)
         quantities = _quantities(analysed, tuple(models[names[0]].drift), asked)
     adjusted = holm([q.p_value for q in quantities.values()])
     return Comparison(

@@ -136,8 +136,9 @@ def _kinetics(
     """Return the part of the report that needs no stationary distribution."""
     extrema, barriers = extrema_of(model, landscape, fixed), barriers_of(model, landscape, fixed)
     cells = cut_into_cells(landscape, 4)
+    wells = {point.at[0] for point in fixed if point.stable}
     passages = _passages(
-        landscape, cells, ends, extrema, pairs_to_time(request, fixed, window.scale)
+        landscape, cells, ends, extrema, pairs_to_time(request, fixed, window.scale), wells
     )
     grid = _plain_grid(model, window, request)
     return GeneratorReport(
@@ -162,6 +163,7 @@ def _passages(
     ends: tuple[End, End],
     extrema: Extrema,
     pairs: Sequence[Range],
+    wells: set[float],
 ) -> tuple[Passage, ...]:
     found = []
     for start, to in pairs:
@@ -172,7 +174,14 @@ def _passages(
         law = _law_of(landscape, start, to, mean, deviation)
         found.append(
             Passage(
-                start, to, mean, kramers_time(extrema, start, to), deviation, law, quantiles_of(law)
+                start,
+                to,
+                mean,
+                kramers_time(extrema, start, to),
+                deviation,
+                law,
+                quantiles_of(law),
+                mean if {start, to} <= wells else None,
             )
         )
     return tuple(found)

@@ -52,7 +52,11 @@ from worker.generator.line.passages.distribution import (
     quantiles_on_the_line,
 )
 from worker.generator.line.passages.kramers import extrema_of, kramers_time
-from worker.generator.line.passages.moments import mean_time, standard_deviation
+from worker.generator.line.passages.moments import (
+    mean_time,
+    mean_time_anywhere,
+    standard_deviation,
+)
 from worker.generator.line.passages.splitting import committor_on_the_line, exit_on_the_line
 from worker.generator.line.perturbed_correlations import curves_on
 from worker.generator.line.spectrum import spectrum_of
@@ -425,7 +429,10 @@ class PerturbedLineAnalysis:
             # To the top of the reference's barrier is to one side or the other of a model's: the
             # formula jumps there.
             kramers = Timing(None) if tops & set(pair) else kramers_time(extrema, *pair)
-            passages.append(Passage(*pair, mean, kramers, deviation, None, quantiles))
+            moved = None
+            if passage.between_wells is not None and {*pair} <= own.keys():
+                moved = mean_time_anywhere(cells, own[pair[0]], own[pair[1]])
+            passages.append(Passage(*pair, mean, kramers, deviation, None, quantiles, moved))
         potential = report.effective_potential
         grid = None if potential is None else potential.grid
         found = GeneratorReport(

@@ -90,6 +90,9 @@ class Passage:
     law        distribution of the first-passage time, equation (G29), or why it is not given
     quantiles  times by which the passage is over with each of `PROBABILITIES` [time]; empty where
                there is no distribution
+    between_wells
+               mean between the wells of the model itself, which in a model like the reference have
+               moved [time]; None for passages that are not between wells of the reference
     """
 
     start: float
@@ -99,6 +102,7 @@ class Passage:
     deviation: Annotated[Timing | None, TIME] = None
     law: PassageCurve | Reason | None = None
     quantiles: Annotated[tuple[float, ...], POSITIVE] = ()
+    between_wells: Annotated[Timing | None, TIME] = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -259,3 +259,19 @@ def test_models_are_judged_at_the_open_end_wherever_the_other_end_is(at: float) 
         True,
         False,
     ]
+
+
+@pytest.mark.parametrize("a", [0.5, 0.25])
+def test_the_time_between_a_model_s_own_wells_is_that_of_its_own_analysis(a: float) -> None:
+    reference = analysis(double_well(1.0, 0.02, a))
+    moved = double_well(0.9, -0.01, a)
+    there = near(reference, moved).passages[0]
+    own = analysis(moved).report.passages[0]
+    assert there.between_wells is not None
+    assert own.mean_time.log_value is not None
+    # Between the edges of the cells times are interpolated.
+    assert there.between_wells.log_value == pytest.approx(own.mean_time.log_value, abs=1e-3)
+    # From and to the reference's wells it takes another time.
+    assert abs((there.mean_time.log_value or 0.0) - own.mean_time.log_value) > 0.01
+    exact = reference.report.passages[0]
+    assert exact.between_wells == exact.mean_time

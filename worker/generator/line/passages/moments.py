@@ -54,6 +54,37 @@ def mean_time(cells: Cells, ends: tuple[End, End], start: float, to: float) -> T
     return Timing.from_log(float(log_time))
 
 
+def mean_time_anywhere(cells: Cells, start: float, to: float) -> Timing | None:
+    """Return the mean time between places that are no edges, by cubic interpolation to 1e-3.
+
+    Returns None for places beyond the cells.
+
+    Parameters
+    ----------
+    cells : finite volumes
+    start, to : places within the cells [state]
+    """
+    edges = cells.edges
+    if not edges[0] <= min(start, to) <= max(start, to) <= edges[-1]:
+        return None
+    (starts, of_starts), (ends, of_ends) = (_around(edges, at) for at in (start, to))
+    begin, end = (float(edges[cells.edge_at(at)]) for at in (start, to))
+    by_start = [log_mean_time(cells, float(at), end) for at in starts]
+    by_end = [log_mean_time(cells, begin, float(at)) for at in ends]
+    return Timing.from_log(
+        float(of_starts @ by_start + of_ends @ by_end - log_mean_time(cells, begin, end))
+    )
+
+
+def _around(edges: FloatArray, at: float) -> tuple[FloatArray, FloatArray]:
+    """Return four edges around a place, and their weights in a cubic through them."""
+    first = int(np.clip(np.searchsorted(edges, at) - 2, 0, len(edges) - 4))
+    nodes = edges[first : first + 4]
+    others = nodes[None, :] - np.diag(np.full(4, np.nan))
+    shares = (at - others) / (nodes[:, None] - others)
+    return nodes, np.asarray(np.nanprod(shares, axis=1))
+
+
 def log_mean_time(cells: Cells, start: float, to: float) -> FloatArray:
     """Return (...) the log of the mean time between two edges of the cells, equation (G14).
 
