@@ -79,13 +79,6 @@ class ComparisonJob(DataJob):
                 "a comparison uses all trajectories of its groups",
                 "Leave `trajectories` out, or upload those of each group as a dataset.",
             )
-        if data.inputs:
-            return (
-                "a comparison is of records without inputs, and the dataset has "
-                f"{', '.join(v.symbol for v in data.inputs)}",
-                "Upload the data again without layout.input_columns, or identify each group by a "
-                "job of its own.",
-            )
         if self.groups:
             return None
         if len(data.groups) < 2:
@@ -153,11 +146,6 @@ class ComparisonJob(DataJob):
             raise ValueError(
                 "groups are compared by models of first order: leave parameters.dynamics out, or "
                 "identify each group by a job of its own"
-            )
-        if self.parameters.forcing.any:
-            raise ValueError(
-                "groups are compared without forcing: leave parameters.forcing out, or identify "
-                "each group by a job of its own"
             )
         constraints = self.parameters.constraints
         if constraints.joint or constraints.odd:

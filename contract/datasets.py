@@ -260,18 +260,21 @@ class Dataset(Document):
 
 def difference_of(one: DatasetReport, other: DatasetReport) -> tuple[str, str] | None:
     """Return in what a dataset differs from the first so that one job cannot take both."""
-    if other.inputs:
-        return (
-            "has inputs, and the first dataset has none",
-            "Upload it again without layout.input_columns.",
-        )
     names = [[v.symbol for v in report.variables] for report in (one, other)]
     if names[0] != names[1]:
         return (
             f"has the variables {', '.join(names[1])}, and the first dataset {', '.join(names[0])}",
             "Upload it again with layout.state_columns, or with the same layout.state_names.",
         )
-    for v, w in zip(one.variables, other.variables, strict=True):
+    inputs = [[v.symbol for v in report.inputs] for report in (one, other)]
+    if inputs[0] != inputs[1]:
+        first, second = (", ".join(symbols) or "none" for symbols in inputs)
+        return (
+            f"has the inputs {second}, and the first dataset {first}",
+            "Upload it again with the same layout.input_columns.",
+        )
+    every = (*one.variables, *one.inputs), (*other.variables, *other.inputs)
+    for v, w in zip(*every, strict=True):
         if v.unit and w.unit and v.unit != w.unit:
             return (
                 f"has {w.symbol} in {w.unit}, and the first dataset in {v.unit}",

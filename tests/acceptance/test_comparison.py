@@ -115,7 +115,6 @@ def test_what_cannot_be_compared_is_refused(
     assert "it has no groups" in refused(dataset=control)[1]
     assert "first order" in refused(groups=pair, parameters={"dynamics": "second-order"})[1]
     assert "efficient estimator" in refused(groups=pair, parameters={"estimator": "paper"})[1]
-    assert "without forcing" in refused(groups=pair, parameters={"forcing": {"trend": 1}})[1]
     unknown = refused(groups=pair, parameters={"domain": {"pressure": [0, None]}})
     assert unknown[0] == "#/parameters/domain/pressure"
 

@@ -13,6 +13,7 @@ from worker.comparison.permutations import Permutations, permute_labels
 from worker.comparison.quantities import ComparedQuantity, Quantity, compared, quantities_of
 from worker.comparison.ratios import holm
 from worker.comparison.shared_terms import GroupEstimate, JointComponent, joint_component
+from worker.identification.data.inputs import input_names, with_driving
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.data.windows import (
     Coordinates,
@@ -108,12 +109,18 @@ def compare(
     spaces = []
     for name, data in groups.items():
         with _named(name):
-            spaces.append(measure_space(data, periods))
+            space = measure_space(data, periods)
+            spaces.append(with_driving(data, space, settings.forcing))
     coordinates = common_coordinates(spaces)
     for name, space in zip(names, spaces, strict=True):
         with _named(name):
             _check_place(space, coordinates)
-    settings = replace(settings, coordinates=coordinates, dynamics="first-order")
+    settings = replace(
+        settings,
+        coordinates=coordinates,
+        dynamics="first-order",
+        frozen=_common_inputs(groups, spaces) | dict(settings.frozen),
+    )
 
     def identified(settings: Settings, share: float) -> dict[str, IdentifiedModel]:
         out = {}
@@ -163,7 +170,7 @@ def _named(group: str) -> Iterator[None]:
 
 def _check_first_order(data: Trajectories, settings: Settings) -> None:
     """Raise SecondOrderDynamics where velocities are hidden, or recorded beside their positions."""
-    if settings.dynamics != "auto":
+    if settings.dynamics != "auto" or data.inputs is not None or settings.forcing.any:
         return
     periods = settings.periods_in(data.dimension)
     if any(pair.source != "secants" for pair in recorded_velocities(data, periods)):
@@ -186,6 +193,15 @@ def _check_first_order(data: Trajectories, settings: Settings) -> None:
                 "first-order.",
             ),
         )
+
+
+def _common_inputs(groups: Mapping[str, Trajectories], spaces: Sequence[Space]) -> dict[str, float]:
+    """Return the mean of each input and of the time over all groups, where models are compared."""
+    names = (*input_names(next(iter(groups.values()))), *spaces[0].forcing.names)
+    weights = [data.n_increments for data in groups.values()]
+    means = np.average([[s.mean for s in space.inputs] for space in spaces], 0, weights)
+    found = dict(zip(names, means.tolist(), strict=True))
+    return {name: mean for name, mean in found.items() if name not in spaces[0].forcing.waves}
 
 
 def _check_place(space: Space, coordinates: Coordinates) -> None:

@@ -44,7 +44,8 @@ def compute(job: ComparisonJob, groups: Groups, report: Report, summing: Summing
     data = {name: record.data for name, record in groups.records.items()}
     increments = sum(one.n_increments for one in data.values())
     report(0.02, "reading", f"{increments} increments of {len(data)} groups")
-    return compare(data, settings_of(job.parameters), analysis_settings_of(job.analysis), report)
+    settings = settings_of(job.parameters, job.analysis.inputs)
+    return compare(data, settings, analysis_settings_of(job.analysis), report)
 
 
 def describe(

@@ -1,5 +1,6 @@
 """Groups of records compared: what differs is found; trajectories that differ are allowed for."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from worker.analysis import AnalysisSettings
 from worker.comparison.comparison import Comparison, compare
 from worker.comparison.permutations import arrangements
+from worker.identification.data.forcing import Forcing
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.errors import SecondOrderDynamics, TooFewSamples, ValuesOutOfRange
 from worker.identification.estimation.setup import ComponentTerms, Settings
@@ -45,6 +47,49 @@ def test_a_rate_that_differs_is_found_and_a_diffusion_that_does_not_is_shared() 
     assert drift.found.equality.p_value < 1e-6
     # The 35 ways of putting eight tracks into two groups of four differ at least by 1/35.
     assert found.permuted.p_values["x"] < 0.06
+
+
+def driven(seed: int, answer: float, mean: float, n_tracks: int = 4, n: int = 1500) -> Trajectories:
+    """Tracks of dX = (answer u − X) dt + dW for a signal u that is a straight line in each step."""
+    generator = np.random.default_rng(seed)
+    decay, slow = np.exp(-DT), np.exp(-DT / 2)
+    u, x = np.zeros((n, n_tracks)), np.zeros((n, n_tracks))
+    for k in range(n - 1):
+        kicks = generator.normal(size=(2, n_tracks))
+        u[k + 1] = slow * u[k] + np.sqrt((1 - slow**2) / 2) * kicks[0]
+        force = answer * (u[k : k + 2] + mean)
+        late = (DT - 1 + decay) / DT
+        pushed = (1 - decay - late) * force[0] + late * force[1]
+        x[k + 1] = decay * x[k] + pushed + np.sqrt((1 - decay**2) / 2) * kicks[1]
+    found = from_arrays(list(x.T), DT)
+    return replace(found, inputs=(u + mean).T.reshape(-1, 1))
+
+
+def test_an_answer_to_an_input_that_differs_is_found_at_common_inputs() -> None:
+    found = compared({"a": driven(1, 0.8, 0.0), "b": driven(2, 0.0, 1.0)})
+    drift = found.components["x"]
+    assert (drift.terms, drift.found.sharing) == (("x", "u"), ("shared", "separate"))
+    errors = np.sqrt(np.diagonal(drift.found.covariance, axis1=1, axis2=2))
+    truth = np.array([[-1.0, 0.8], [-1.0, 0.0]])
+    assert (np.abs(drift.found.values - truth) < 4 * errors).all()
+    assert drift.by_term[1] < 1e-4 < 0.01 < drift.by_term[0]
+    held = [model.driving.inputs["u"] for model in found.models.values() if model.driving]
+    assert held == pytest.approx([0.5, 0.5], abs=0.1)
+    assert held[0] == held[1]
+
+
+def test_answers_to_a_season_are_compared() -> None:
+    groups = {"a": relaxing(1, [1.0] * 4), "b": relaxing(2, [1.0] * 4)}
+    omega = 2 * np.pi / 5
+    for data, answer in zip(groups.values(), (1.0, 2.0), strict=True):
+        # The mean that the force sin(2πt/5) leaves once it has settled.
+        wave = np.imag(np.exp(1j * omega * data.times) / (1 + 1j * omega))
+        data.states[:, 0] += answer * wave
+    found = compared(groups, forcing=Forcing((5.0,)))
+    drift = found.components["x"]
+    assert drift.terms == ("x", "sin(2*pi*t/5)")
+    assert drift.found.values[:, 1] == pytest.approx([1.0, 2.0], abs=0.4)
+    assert drift.by_term[1] < 1e-4 < 0.01 < drift.by_term[0]
 
 
 def test_rates_that_differ_are_no_difference_of_diffusions_by_permuted_labels() -> None:

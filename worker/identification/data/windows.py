@@ -97,22 +97,31 @@ class Space:
         return np.asarray(y)
 
     def with_coordinates(self, coordinates: Coordinates) -> "Space":
-        """Return the space with other internal coordinates."""
-        scales = (
+        """Return the space with other internal coordinates, of the inputs and forcing, too."""
+        scales = tuple(
             replace(s, origin=origin, unit=unit)
-            for s, (origin, unit) in zip(self.scales, coordinates, strict=True)
+            for s, (origin, unit) in zip((*self.scales, *self.inputs), coordinates, strict=True)
         )
-        return replace(self, scales=tuple(scales))
+        d = self.dimension
+        return replace(self, scales=scales[:d], inputs=scales[d:])
 
 
 def common_coordinates(spaces: Sequence[Space]) -> Coordinates:
-    """Return internal coordinates in which the bulks of all spaces lie."""
+    """Return internal coordinates in which the bulks of all spaces lie.
+
+    Angles, sines and cosines have coordinates of their own.
+    """
+    first, waves = spaces[0], len(spaces[0].forcing.waves)
+    given = [period is not None for period in first.periods]
+    given += [k >= len(first.inputs) - waves for k in range(len(first.inputs))]
     return tuple(
         (scales[0].origin, scales[0].unit)
-        if period is not None
+        if own
         else rounded_coordinate(min(s.bulk[0] for s in scales), max(s.bulk[1] for s in scales))
-        for scales, period in zip(
-            zip(*(space.scales for space in spaces), strict=True), spaces[0].periods, strict=True
+        for scales, own in zip(
+            zip(*((*space.scales, *space.inputs) for space in spaces), strict=True),
+            given,
+            strict=True,
         )
     )
 

@@ -197,10 +197,10 @@ def problem_of(
     check_independent(data)
     periods = settings.periods_in(data.dimension)
     space = measure_space(data, periods)
+    space = with_driving(data, space, settings.forcing)
     if settings.coordinates is not None:
         space = space.with_coordinates(settings.coordinates)
     space = space.at_rest([velocity for velocity, _ in velocities.values()])
-    space = with_driving(data, space, settings.forcing)
     check_inputs(data, space)
     check_unwrapped(data, space)
     _check_samples(data, space)
@@ -534,14 +534,6 @@ def _check_samples(data: Trajectories, space: Space) -> None:
 
 def _check_estimator(data: Trajectories, settings: Settings) -> None:
     driven = data.inputs is not None or settings.forcing.any
-    if driven and settings.coordinates is not None:
-        raise InvalidLibrary(
-            "Groups of trajectories that are driven by inputs or forcing are not compared.",
-            hints=(
-                "Identify each group by a job of its own, or leave layout.input_columns and "
-                "parameters.forcing out.",
-            ),
-        )
     if driven and (settings.estimator == "paper" or settings.centre_range is not None):
         what = (
             "The paper preset (Algorithm 1)" if settings.estimator == "paper" else "kernels.range"
