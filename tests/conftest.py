@@ -41,14 +41,14 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 gc.disable()
 
 SHARING = {
-    "tests/acceptance/test_bad_input.py",
+    "tests/acceptance/refusals/test_bad_input.py",
     "tests/acceptance/test_batches.py",
     "tests/acceptance/test_cases.py",
-    "tests/acceptance/test_examples.py",
-    "tests/acceptance/test_generated_clients.py",
+    "tests/acceptance/clients/test_examples.py",
+    "tests/acceptance/clients/test_generated_clients.py",
     "tests/acceptance/test_generator_table.py",
-    "tests/acceptance/test_hints.py",
-    "tests/acceptance/test_one_curl.py",
+    "tests/acceptance/refusals/test_hints.py",
+    "tests/acceptance/clients/test_one_curl.py",
     "tests/acceptance/test_plan.py",
     "tests/acceptance/test_population.py",
     "tests/acceptance/test_real_data.py",

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tests.acceptance.jobs import MODEL_ONLY, active, result_of, upload
-from tests.acceptance.test_hints import answer, csv, identification
+from tests.acceptance.refusals.test_hints import answer, csv, identification
 
 N, DT, PERIOD = 8_000, 0.05, 5.0
 T = np.round(DT * np.arange(N), 2)

@@ -23,8 +23,8 @@ from itoscope_client.cli.options import Giving, Parsed
 from itoscope_client.cli.words import on_command_line
 from itoscope_client.inputs.upload import SEVERAL
 from itoscope_client.waiting import how_to_resume
+from tests.acceptance.refusals.test_hints import angle, csv
 from tests.acceptance.served import ROOT, Served
-from tests.acceptance.test_hints import angle, csv
 from tests.client.test_cli import run
 from tests.source_texts import texts_of
 

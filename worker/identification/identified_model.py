@@ -31,10 +31,10 @@ from worker.identification.estimation.discrepancy import Discrepancy, discrepanc
 from worker.identification.estimation.estimator import identify
 from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.goodness_of_fit import Misfit, misfit_of
+from worker.identification.estimation.joint.potential_terms import Form
+from worker.identification.estimation.joint.restrictions import restricted
 from worker.identification.estimation.one_rule import mean_diffusion_and_rate
-from worker.identification.estimation.potential_terms import Form
 from worker.identification.estimation.problem import Problem, from_first
-from worker.identification.estimation.restrictions import restricted
 from worker.identification.estimation.setup import (
     Range,
     Settings,

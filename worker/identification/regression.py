@@ -3,7 +3,7 @@
 V_ij = Σ_n K_i K_j ω(y_n) Δt is the covariance of the noise in B, where ω is the local variance of
 an increment's residual per unit of time (ω = a for the drift; 2a² and Δt² for the diffusion).
 Whitened by V, the regression has unit noise. Several equations for the same coefficients are solved
-in estimation/joint_regression.py.
+in estimation/joint/regression.py.
 """
 
 from dataclasses import dataclass, replace

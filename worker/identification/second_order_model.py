@@ -47,8 +47,8 @@ from worker.identification.second_order.estimator import (
     SecondOrderProblem,
     fit,
 )
-from worker.identification.second_order.linear_fit import polish_linear
-from worker.identification.second_order.linear_frame import may_fit_linear
+from worker.identification.second_order.linear.fit import polish_linear
+from worker.identification.second_order.linear.frame import may_fit_linear
 from worker.identification.second_order.phase_space import (
     PhaseSpace,
     force_library,

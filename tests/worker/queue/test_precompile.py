@@ -106,7 +106,7 @@ CALLED_BY_OTHERS = {
         )
     ),
     *(
-        f"worker.identification.second_order.linear_filter._{name}"
+        f"worker.identification.second_order.linear.filter._{name}"
         for name in ("between", "both_sides", "mixed", "product", "transition")
     ),
     "worker.identification.selection.gauss_jordan._add_digits",

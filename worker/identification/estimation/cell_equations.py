@@ -12,7 +12,7 @@ from worker.identification.checks.residual_sums import ResidualSums, measure_res
 from worker.identification.checks.residuals import Residuals
 from worker.identification.data.trajectories import Chunk, Integers, Windows, block_edges, chunks
 from worker.identification.estimation.fit import Solution
-from worker.identification.estimation.joint_regression import NoiseLine, joint_equations
+from worker.identification.estimation.joint.regression import NoiseLine, joint_equations
 from worker.identification.estimation.least_errors import LeastErrors
 from worker.identification.estimation.problem import Problem, Shares
 from worker.identification.estimation.rule_errors import Expectations, expectations

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from worker.identification.checks.residuals import Residuals
 from worker.identification.data.library import Library
 from worker.identification.estimation.fit import Coarse, Solution
-from worker.identification.estimation.joint_regression import NoiseLine
+from worker.identification.estimation.joint.regression import NoiseLine
 from worker.identification.estimation.problem import (
     Problem,
     Shares,

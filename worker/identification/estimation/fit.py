@@ -13,7 +13,7 @@ from worker.identification.checks.residuals import ResidualMoments
 from worker.identification.checks.restriction import Restriction
 from worker.identification.checks.trajectory_tests import TrajectoryTests
 from worker.identification.data.library import Library
-from worker.identification.estimation.potential_terms import Form
+from worker.identification.estimation.joint.potential_terms import Form
 from worker.identification.selection.kernel_scores import KernelChoice
 from worker.identification.selection.support_selection import Selected
 from worker.identification.sums.instruments import Instruments

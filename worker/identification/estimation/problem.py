@@ -13,7 +13,7 @@ from worker.identification.data.given_noise import GivenNoise
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Integers, Scales, Trajectories
 from worker.identification.data.windows import Space
-from worker.identification.estimation.potential_terms import PotentialTerms
+from worker.identification.estimation.joint.potential_terms import PotentialTerms
 from worker.identification.selection.best_subset import Estimate
 from worker.identification.selection.constraints import FREE, Constraint
 from worker.identification.selection.explosion import NO_ENDS, OpenEnds

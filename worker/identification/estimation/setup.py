@@ -32,9 +32,9 @@ from worker.identification.errors import (
     IndependentSamples,
     InvalidLibrary,
 )
+from worker.identification.estimation.joint.potential_terms import Form, potential_terms
 from worker.identification.estimation.kernel_choice import choose_instruments
 from worker.identification.estimation.noise_correction import NoiseHandling
-from worker.identification.estimation.potential_terms import Form, potential_terms
 from worker.identification.estimation.problem import (
     Equality,
     Problem,

@@ -19,9 +19,9 @@ from worker.identification.second_order.estimator import (
     SecondOrderFit,
     SecondOrderProblem,
 )
-from worker.identification.second_order.linear_filter import LinearTerms, pairs_of
-from worker.identification.second_order.linear_fit import LinearChoice, chosen_from
-from worker.identification.second_order.linear_frame import (
+from worker.identification.second_order.linear.filter import LinearTerms, pairs_of
+from worker.identification.second_order.linear.fit import LinearChoice, chosen_from
+from worker.identification.second_order.linear.frame import (
     Linear,
     LinearFrame,
     Parameters,

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from worker.identification.estimation.joint_regression import NoiseLine, joint_equations
+from worker.identification.estimation.joint.regression import NoiseLine, joint_equations
 from worker.identification.regression import Solution, calibrated, solve, whitened
 from worker.identification.sums.kernel_statistics import WeakSystem
 

@@ -6,7 +6,7 @@ from scipy.linalg import expm, solve_continuous_lyapunov
 from scipy.stats import multivariate_normal
 
 from worker.identification.second_order.filter import PRIOR_VELOCITY_VARIANCE, Positions
-from worker.identification.second_order.linear_filter import LinearTerms, pairs_of
+from worker.identification.second_order.linear.filter import LinearTerms, pairs_of
 
 FORCE = np.array([[0.1, -2.0, 0.3, -1.0, 0.2], [0.2, -0.1, -3.0, -0.4, -0.5]])
 TENSOR, NOISE = np.array([[1.0, 0.3], [0.3, 0.4]]), np.array([0.02, 0.05])

@@ -6,8 +6,8 @@ from tests.worker.identification.second_order.paths import harmonic, oscillators
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.data.windows import measure_space
 from worker.identification.second_order.estimator import SecondOrderFit, SecondOrderProblem, fit
-from worker.identification.second_order.linear_fit import polish_linear
-from worker.identification.second_order.linear_frame import may_fit_linear
+from worker.identification.second_order.linear.fit import polish_linear
+from worker.identification.second_order.linear.frame import may_fit_linear
 from worker.identification.second_order.phase_space import (
     PhaseSpace,
     force_library,

@@ -10,8 +10,8 @@ from scipy.stats import chi2
 
 from worker.identification.checks.restriction import Restriction
 from worker.identification.estimation.fit import Fit, Potential
-from worker.identification.estimation.joint_drift import correlations, joint_drift_equations
-from worker.identification.estimation.potential_terms import PotentialTerms
+from worker.identification.estimation.joint.drift import correlations, joint_drift_equations
+from worker.identification.estimation.joint.potential_terms import PotentialTerms
 from worker.identification.estimation.problem import Problem
 from worker.identification.regression import NormalEquations
 from worker.identification.selection.best_subset import Candidate, Estimate

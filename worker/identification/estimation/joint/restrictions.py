@@ -12,8 +12,8 @@ from scipy.stats import chi2
 
 from worker.identification.checks.restriction import Restriction
 from worker.identification.estimation.fit import Fit
-from worker.identification.estimation.joint_drift import correlations, symmetric_root
-from worker.identification.estimation.potential import with_potential
+from worker.identification.estimation.joint.drift import correlations, symmetric_root
+from worker.identification.estimation.joint.potential import with_potential
 from worker.identification.estimation.problem import Problem
 from worker.identification.regression import lower_root
 from worker.identification.selection.bounds import BoundsTest, within

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from worker.identification.regression import NormalEquations, at_least, solve
 from worker.identification.second_order.estimator import SIGNIFICANT, SecondOrderProblem
 from worker.identification.second_order.filter import Positions
-from worker.identification.second_order.linear_filter import LinearTerms, pairs_of
+from worker.identification.second_order.linear.filter import LinearTerms, pairs_of
 from worker.identification.second_order.polishing import (
     LEAST_NOISE,
     LONGEST_RECORD,

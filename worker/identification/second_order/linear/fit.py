@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from worker.identification.data.library import Library
 from worker.identification.regression import NormalEquations
 from worker.identification.second_order.estimator import SecondOrderFit, SecondOrderProblem
-from worker.identification.second_order.linear_filter import pairs_of
-from worker.identification.second_order.linear_frame import (
+from worker.identification.second_order.linear.filter import pairs_of
+from worker.identification.second_order.linear.frame import (
     LINEAR,
     Linear,
     LinearFrame,

@@ -14,8 +14,18 @@ import httpx
 import numpy as np
 import pytest
 
+from tests.acceptance.refusals.test_hints import (
+    OU_MODEL,
+    PLAIN,
+    Answer,
+    T,
+    X,
+    answer,
+    csv,
+    generator,
+    ou,
+)
 from tests.acceptance.served import ROOT, finished
-from tests.acceptance.test_hints import OU_MODEL, PLAIN, Answer, T, X, answer, csv, generator, ou
 from tests.chaos.installation import Installation, installed
 
 LIMITS = {

@@ -15,7 +15,7 @@ import pytest
 from tests.acceptance.jobs import MODEL_ONLY
 from tests.acceptance.served import finished
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 RNG = np.random.default_rng(31)
 OU_MODEL = {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 1}}}
 
@@ -618,8 +618,8 @@ NAMED = {
 def test_every_code_of_the_documentation_is_provoked() -> None:
     table = (ROOT / "docs" / "problems.md").read_text()
     documented = set(re.findall(r"^\| `([a-z-]+)` \|", table, re.MULTILINE))
-    others = ("test_hints_of_limits.py", "test_inputs.py")
-    files = [Path(__file__), *(Path(__file__).with_name(name) for name in others)]
+    others = ("test_hints_of_limits.py", "../test_inputs.py")
+    files = [Path(__file__), *(Path(__file__).parent / name for name in others)]
     source = "".join(re.sub(r"(?s)\nNAMED = \{.*?\n\}", "", file.read_text()) for file in files)
     here = set(re.findall(r'== "([a-z]+(?:-[a-z]+)*)"', source))
     here |= set(re.findall(r'code in \("([a-z-]+)"', source))

@@ -9,7 +9,7 @@ import pytest
 from tests.acceptance.served import Served
 from tests.tools_of_node import run
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 CLIENT = Path(__file__).with_name("generated_client.py")
 OPENAPI = ROOT / "openapi" / "openapi.json"
 EXAMPLE = ROOT / "examples" / "double_well.csv"

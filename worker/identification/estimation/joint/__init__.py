@@ -1,0 +1,1 @@
+"""Estimates of several components at once: correlated drifts, linear equations, potentials."""

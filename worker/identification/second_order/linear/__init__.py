@@ -1,0 +1,1 @@
+"""Linear forces of second order by their exact likelihood."""
