@@ -102,7 +102,32 @@ def together_view(datasets: Sequence[Dataset]) -> str:
 def result_view(finished: Finished) -> str:
     """Show a result's numbers, plots and tables."""
     values = result_values(finished)
-    return rendered(values["template"], **values)
+    shown = rendered(values["template"], **values)
+    targets = plan_targets(finished.result)
+    return shown + rendered("plan.html", targets=targets) if targets else shown
+
+
+def plan_targets(result: Result) -> dict[str, dict[str, str]]:
+    """Return what the next measurement may be planned for, by name; empty where there are no plans.
+
+    Plans are for one variable of first order.
+    """
+    if not isinstance(result, ModelResult) or len(result.model.drift) > 1:
+        return {}
+    targets = {
+        "relaxation time": {"quantity": "relaxation_time"},
+        "escape time between two wells": {"quantity": "passage"},
+        "stationary variance": {"quantity": "variance"},
+    }
+    for function in ("drift", "diffusion"):
+        for key, component in getattr(result.model, function).items():
+            for term in component.terms:
+                if term.value:
+                    name = f"coefficient of {term.term} in the {function}"
+                    targets[name] = {
+                        "quantity": "coefficient", "component": key, "term": term.term
+                    }  # fmt: skip
+    return targets
 
 
 def result_values(finished: Finished) -> dict[str, Any]:

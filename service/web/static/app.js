@@ -6,7 +6,6 @@ import { followBatch, listBatches } from './batches.js';
 import { clearFaults, FieldFault, fill, kept, read, showFaults, termsOf } from './form.js';
 import { bindJobForm, startBatch } from './job_form.js';
 import { listDatasets, listJobs, ofOneModel } from './lists.js';
-import { offerPlan } from './plan_form.js';
 import { onPage } from './words.js';
 import { followLinks } from './plots/elements.js';
 import { drawAll, redrawAll } from './plots/figures.js';
@@ -314,7 +313,7 @@ async function showJob(id, signal) {
   const name = record.labels.name ?? record.id;
   by('outcome').replaceChildren();
   by('result').replaceChildren();
-  by('tools').hidden = by('plan').hidden = true;
+  by('tools').hidden = true;
   by('running').hidden = ended(record.state);
   if (!ended(record.state)) {
     by('running-title').textContent = name;
@@ -334,7 +333,8 @@ async function showJob(id, signal) {
   toolsOf(record);
   reveal('job', name);
   drawAll(by('result'));
-  if (record.state === 'succeeded' && ofOneModel(record)) await offerPlan(by('plan'), record.id, { signal, explain: explained });
+  // It is no part of a first visit.
+  if (by('plan')) (await import('./plan_form.js')).bindPlan(by('plan').querySelector('form'), record.id, explained);
 }
 
 let told = null;

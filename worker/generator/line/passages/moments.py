@@ -57,7 +57,7 @@ def mean_time(cells: Cells, ends: tuple[End, End], start: float, to: float) -> T
 def mean_time_anywhere(cells: Cells, start: float, to: float) -> Timing | None:
     """Return the mean time between places that are no edges, by cubic interpolation to 1e-3.
 
-    Returns None for places beyond the cells.
+    Returns None for places beyond the cells, and for those with no edges between them.
 
     Parameters
     ----------
@@ -71,6 +71,8 @@ def mean_time_anywhere(cells: Cells, start: float, to: float) -> Timing | None:
     begin, end = (float(edges[cells.edge_at(at)]) for at in (start, to))
     by_start = [log_mean_time(cells, float(at), end) for at in starts]
     by_end = [log_mean_time(cells, begin, float(at)) for at in ends]
+    if not np.isfinite((by_start, by_end)).all():
+        return None
     return Timing.from_log(
         float(of_starts @ by_start + of_ends @ by_end - log_mean_time(cells, begin, end))
     )
